@@ -191,7 +191,7 @@ type ListenerOf<N extends Name> = EventEmitter.EventListener<SidecarEvents, N>;
 class IsolatingEmitter extends EventEmitter<SidecarEvents> {
   readonly #logger: Logger;
   readonly #apart: Apart;
-  /** Those that were added with `once`, and those with a `this` of their own. */
+  /** Listeners that were added with `once`, and listeners with a `this` of their own. */
   readonly #once = new WeakSet<object>();
   readonly #contexts = new WeakMap<object, unknown>();
 

@@ -94,7 +94,7 @@ export interface ServeOperation {
 export interface StoreOperation {
   readonly type: 'store';
   readonly block: 'state' | 'secrets' | 'configuration' | 'lock';
-  /** What is done, such as `get`. */
+  /** The operation, such as `get`. */
   readonly action: string;
   readonly storeName: string;
 }
@@ -217,7 +217,7 @@ export interface ObservedSidecar {
 
 /** Telemetry of sidecars, such as `openTelemetry()` of `insidecar/otel`. @public */
 export interface Telemetry {
-  /** What it is. */
+  /** The kind of telemetry, such as `opentelemetry`. */
   readonly type: string;
   /** Begins to observe a sidecar. @internal */
   readonly attach: (sidecar: ObservedSidecar) => Probe;

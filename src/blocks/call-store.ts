@@ -12,7 +12,7 @@ interface Called<Store> {
   readonly policy: Policy | undefined;
 }
 
-/** What is asked of a store, for the probe. */
+/** The call of a store, for the probe. */
 interface About {
   readonly action: string;
   readonly probe: Probe | undefined;

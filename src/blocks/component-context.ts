@@ -2,7 +2,7 @@ import type { Membership } from '../cluster/membership.ts';
 import type { ComponentContext } from '../components/component.ts';
 import type { BlockDeps } from './block-deps.ts';
 
-/** What a sidecar passes to every component that it opens. */
+/** The context that a sidecar gives every component that it opens. */
 export function componentContext(
   { appId, clock, logger, work }: Pick<BlockDeps, 'appId' | 'clock' | 'logger' | 'work'>,
   { store: state, shards, patience }: Membership,

@@ -11,7 +11,7 @@ export interface Failure {
   readonly thrown?: { readonly value: unknown } | undefined;
 }
 
-/** Something was thrown. An error without a message, which would tell nothing, is told by its class. */
+/** Something was thrown. The reason is its message, or the name of its class if the message is empty. */
 export function thrown(value: unknown): Failure {
   return { reason: messageOf(value) || classNameOf(value), thrown: { value } };
 }

@@ -1,4 +1,4 @@
-/** What distinguishes the keys of an application. */
+/** The names that a key prefix may be made of. */
 export interface PrefixWords {
   /** The name of the component. */
   readonly name: string;

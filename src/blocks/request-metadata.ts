@@ -40,7 +40,7 @@ export function metadataOfQuery(search: string, query: () => URLSearchParams, fo
 }
 
 /**
- * The metadata in a body: an object of strings as JSON text. Absent or `null` is none.
+ * The metadata in a body: an object of strings as JSON text. Absent and `null` mean no metadata.
  *
  * @throws the error that `refuse` makes of the problem.
  */

@@ -25,7 +25,7 @@ export interface StoresDeps<Definition extends StoreDefinition>
   /** The stores that the application may use. */
   readonly definitions: readonly Definition[];
   readonly resiliency: Resiliency;
-  /** What an open store can do, for metadata. Default: nothing that has a name. */
+  /** The capabilities of an open store, for metadata. Default: none. */
   readonly capabilitiesOf?: (named: NamedStore<Definition>) => readonly string[];
 }
 
@@ -110,7 +110,7 @@ export class Stores<Definition extends StoreDefinition> {
     }
   }
 
-  /** Closes the stores, at a second time later ones too. Whoever calls has waited for the calls in flight. */
+  /** Closes the stores; again, also those opened since. The caller has waited for the calls in flight. */
   async close(): Promise<void> {
     this.#hasStopped = true;
     const closed = await Promise.allSettled(this.list().map((one) => this.#close(one)));

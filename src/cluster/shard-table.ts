@@ -30,9 +30,9 @@ interface Noted {
 
 /** Which shards do not stay with this host. */
 interface Leaving {
-  /** Those to be handed over. */
+  /** Shards to hand over. */
   readonly release: readonly number[];
-  /** Those that are being handed over. */
+  /** Shards whose hand-over has begun. */
   readonly handover: { has(shard: number): boolean };
 }
 

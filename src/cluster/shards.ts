@@ -7,7 +7,7 @@ export const SHARD_COUNT = 64;
 export interface ShardChange {
   /** This host may work on them now; read their work from the store. */
   readonly gained: readonly number[];
-  /** Those of them that no other host has had since this one: its work that is still in flight may go on. */
+  /** Gained shards that no other host has owned in between: work in flight may go on. */
   readonly kept: readonly number[];
   /** Begin no new work for them. */
   readonly lost: readonly number[];

@@ -1,7 +1,7 @@
 import { type OptionFields, TEXTS, TEXTS_BY_APP } from '../util/option-fields.ts';
 import type { TopicScopes } from './pubsub.ts';
 
-/** What decides who may use a component, and for which topics. */
+/** The applications that may use a component, and the topics that they may use. */
 interface Access extends TopicScopes {
   readonly scopes?: readonly string[];
 }

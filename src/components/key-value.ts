@@ -58,7 +58,7 @@ export interface KeyedValue extends StoredValue {
 }
 
 /**
- * What must hold for an operation: the key has this ETag now, or it does not exist.
+ * The condition of an operation: the key has this ETag now, or it does not exist.
  *
  * @public
  */
@@ -104,7 +104,7 @@ export interface WriteOptions {
 }
 
 /**
- * What became of an operation: `done`, with the new ETag of a put; `refused`, its condition did not hold. With `atomic`
+ * The outcome of an operation: `done`, with the new ETag of a put; `refused`, its condition did not hold. With `atomic`
  * and a refused one nothing was written: the others are `skipped`, or refused as well.
  *
  * @public
@@ -151,7 +151,7 @@ export interface EncryptionKey {
   readonly key: string;
 }
 
-/** What the state API does with every state store, whatever its technology. @public */
+/** Options of the state API for a state store of any technology. @public */
 export interface StateStoreOptions {
   /**
    * The prefix of keys in the database, before `||`: `appid`, the app ID; `namespace`, namespace and app ID with a dot
@@ -173,7 +173,7 @@ export interface StateStoreOptions {
 export interface KeyValueDefinition extends StoreDefinition {
   /** The building block. */
   readonly block: 'state';
-  /** What the building block does with it. */
+  /** The options of the state API. */
   readonly options: StateStoreOptions;
   /** Whether the sidecar keeps its own state there, too. Shown in metadata. Default: false. */
   readonly isOwnState?: boolean;

@@ -2,7 +2,7 @@ import type { ComponentContext, OpenStore, StoreDefinition } from './component.t
 import type { KeyPrefix } from './key-value.ts';
 
 /**
- * What became of an unlock: `released`; `missing`, nobody holds the lock; `foreign`, another owner holds it.
+ * The outcome of an unlock: `released`; `missing`, the lock is free; `foreign`, another owner holds it.
  *
  * @public
  */
@@ -16,11 +16,11 @@ export type UnlockOutcome = 'released' | 'missing' | 'foreign';
  */
 export interface LockStore extends OpenStore {
   /**
-   * Takes the lock if nobody holds it; never waits for a holder. Resolves with whether it was taken: `false` also if the
+   * Takes the lock if it is free; never waits for a holder. Resolves with whether it was taken: `false` also if the
    * same owner holds it, whose time is then not prolonged. Of several calls at the same time, one gets the lock.
    *
    * @param resource - the whole key of the lock, with the prefix of the application
-   * @param expiryMs - after so many milliseconds the lock is nobody's: a whole number of seconds
+   * @param expiryMs - after so many milliseconds the lock is free: a whole number of seconds
    */
   tryLock(resource: string, owner: string, expiryMs: number): Promise<boolean>;
 
@@ -28,7 +28,7 @@ export interface LockStore extends OpenStore {
   unlock(resource: string, owner: string): Promise<UnlockOutcome>;
 }
 
-/** What the locks API does with every lock store, whatever its technology. @public */
+/** Options of the locks API for a lock store of any technology. @public */
 export interface LockStoreOptions {
   /**
    * The prefix of resources in the store, behind `lock||` and before `||`: `appid`, the app ID; `name`, the name of the
@@ -41,7 +41,7 @@ export interface LockStoreOptions {
 export interface LockStoreDefinition extends StoreDefinition {
   /** The building block. */
   readonly block: 'lock';
-  /** What the building block does with it. */
+  /** The options of the locks API. */
   readonly options: LockStoreOptions;
   /** Opens the store for one sidecar. */
   open(context: ComponentContext): Promise<LockStore>;

@@ -4,7 +4,7 @@ import type { Precondition } from '../state/store.ts';
 /** Shards that this host gained or lost. */
 export interface OwnedChange {
   readonly gained: ReadonlySet<OwnedShard>;
-  /** Those gained that no other host has had since this one. */
+  /** Gained shards that no other host has owned in between. */
   readonly kept: ReadonlySet<OwnedShard>;
   readonly lost: ReadonlySet<OwnedShard>;
 }

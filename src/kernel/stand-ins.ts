@@ -12,7 +12,7 @@ export interface StandIn<Need> {
   readonly needs: readonly Need[];
   /** The host that does the work in its place; `undefined` while none has taken it. */
   readonly hostId: string | undefined;
-  /** Whether the owner keeps the work, since it can do a part of it: others are only told what is lacking. */
+  /** Whether the owner keeps the work, since it can do a part of it: other hosts only see what it lacks. */
   readonly isKept: boolean;
   readonly version: number;
 }

@@ -58,11 +58,11 @@ interface Known {
   readonly resource: Resource;
   readonly type: ComponentType;
   readonly typeName: string;
-  /** Whether the type stands in for that of the file. */
+  /** Whether the type replaces that of the file. */
   readonly isSubstitute: boolean;
 }
 
-/** The metadata of a component that is being made, and where what is found in them is reported. */
+/** The metadata of a component that is being made, and the report for their problems. */
 interface Made {
   readonly values: ReadonlyMap<string, string>;
   readonly report: Report;
@@ -377,7 +377,7 @@ class ComponentMaker {
   }
 }
 
-/** A stand-in for a broker has the wildcards of that. */
+/** A component that stands in for a broker has the wildcards of that broker. */
 function wildcardsOf({ resource }: Known): { readonly wildcards?: TopicWildcards } {
   const written = typeOf(resource.spec);
   if (/^pubsub\.mqtt\d?$/.test(written)) return { wildcards: 'mqtt' };

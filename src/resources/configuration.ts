@@ -83,7 +83,7 @@ function withoutEmptyList({ allowed = [], ...others }: ApiOptions): ApiOptions {
   return allowed.length === 0 ? others : { allowed, ...others };
 }
 
-/** Lets the consumer of a section check what a schema cannot express. */
+/** Has the user of a section check what its schema cannot express. */
 function tryOut(
   location: SourceLocation | undefined,
   report: Report,

@@ -53,7 +53,7 @@ export interface CheckOptions {
    * understood in any case, as daprd does; with `sidecar` they are case-sensitive. Default: `sidecar`.
    */
   readonly wire?: WireName;
-  /** Whether the caller applies {@link LoadedResources.telemetry}; else a note says that nobody does. @internal */
+  /** Whether the caller applies {@link LoadedResources.telemetry}; else a note says that it has no effect. @internal */
   readonly appliesTelemetry?: boolean;
 }
 
@@ -117,7 +117,7 @@ export interface LoadedResources {
   readonly options: ResourceOptions;
   /** The absolute directory of {@link ResourceOptions.state}, if it is on disk. */
   readonly statePath?: string;
-  /** What a Configuration says of traces and metrics. The command applies it, the sidecar itself does not. */
+  /** The settings of a Configuration for traces and metrics. The command applies them, the sidecar itself does not. */
   readonly telemetry?: TelemetrySettings;
   /** Features enabled by a Configuration. */
   readonly features: readonly string[];

@@ -63,7 +63,7 @@ export const makePostgresqlLocks: MakeStore = (source) => {
   }
 };
 
-/** What the lock API does with a store; `undefined` if there is a problem. */
+/** The options of the locks API for a store; `undefined` if there is a problem. */
 function lockOptions(source: StoreSource): LockStoreOptions | undefined {
   const reader = new MetadataReader(source);
   const keyPrefix = reader.text('keyPrefix');

@@ -4,7 +4,7 @@ import { GROUPS } from './schema/envelope.ts';
 import { KIND_SCHEMAS } from './schema/kinds.ts';
 import type { YamlDocument } from './yaml-document.ts';
 
-/** What a document says that it is. */
+/** The type of a resource, as its document gives it. */
 export interface ManifestName {
   readonly apiVersion: string;
   /** A known one. */

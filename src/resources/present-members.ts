@@ -1,8 +1,8 @@
 import type { JsonSchema } from '../util/options-schema.ts';
 
 /**
- * A YAML value without members that are null: a key without a value is as good as absent. Items of lists stay, since
- * what they would be is not known.
+ * A YAML value without members that are null: a key without a value is as good as absent. Null items of lists stay, since
+ * the value that they stand for is unknown.
  */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);

@@ -45,7 +45,7 @@ export const REDIS_DURATION = { unitMs: 1, negativeIsZero: true } as const;
 const MAX_DATABASE = 2 ** 31 - 1;
 const NODE = /^(?:\[[^\]\s]+\]|[^:\s[\]]+)(?::\d{1,5})?$/;
 
-/** What the metadata say about a connection. */
+/** A connection, as the metadata describe it. */
 export interface RedisConnection {
   readonly connection: RedisConnectionOptions;
   /** The longest of the time limits, if one is given. */

@@ -23,7 +23,7 @@ export const redisPubSubMetadata: { readonly uses: readonly string[]; readonly i
     'streamTTL',
     'trimAcknowledged',
   ],
-  // What is fetched follows the subscription's concurrency.
+  // The number of messages in a fetch follows the subscription's concurrency.
   ignores: [...REDIS_CONNECTION_IGNORES, 'queueDepth', 'concurrency', 'keyPrefix', 'queryIndexes', 'ttlInSeconds'],
 };
 

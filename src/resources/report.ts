@@ -10,7 +10,7 @@ export interface ResourceFinding {
   readonly line: number;
   /** From 1; 0 for the whole file. */
   readonly column: number;
-  /** What is wrong or unused, what was expected, and a suggestion if there is one. Contains no secret. */
+  /** Tells the wrong or unused part, the expected one, and a suggestion if there is one. Contains no secret. */
   readonly message: string;
 }
 

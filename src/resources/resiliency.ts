@@ -40,7 +40,7 @@ export function readResiliency(resources: readonly Resource[], report: Report): 
     if (entries.size > 0) merged[part].set(section, Object.fromEntries(entries));
   }
   const spec = { policies: Object.fromEntries(merged.policies), targets: Object.fromEntries(merged.targets) };
-  // What is defined twice is told already.
+  // A policy that is defined twice has been reported already.
   if (report.problems.length === before) tryOut(found, report);
   return spec;
 }

@@ -47,7 +47,7 @@ function postgresqlOptions(reader: MetadataReader): PostgresqlOptions {
   };
 }
 
-/** What the metadata of a `state.postgresql` say about its connection. */
+/** The connection of a `state.postgresql`, as its metadata describe it. */
 interface PostgresqlAccess extends Pick<PostgresqlOptions, 'connection'> {
   readonly preparedStatements: boolean;
   /** The time limit, if one is given. */
@@ -66,7 +66,7 @@ export function postgresqlAccess(reader: MetadataReader): PostgresqlAccess {
 }
 
 /**
- * The schema, if it is given. Dapr has it in front of a table's name; `public` is nobody's own, so that tables of other
+ * The schema, if it is given. Dapr has it in front of a table's name; programs share `public`, so tables of other
  * programs may have our names there.
  */
 function schemaOf(reader: MetadataReader): string | undefined {

@@ -54,7 +54,7 @@ export function stateStore(component: StateComponent, engine: StateWish | undefi
   return named;
 }
 
-/** Where the values are: in the sidecar's own state if it is in the same place, but those in memory have their own. */
+/** The place of the values: the sidecar's own state if that is in the same place. A store in memory is always on its own. */
 function placeOf({ wish }: StateComponent, engine: StateWish | undefined): { readonly store?: StateDefinition } {
   if (wish.definition.type === 'memory') return { store: wish.definition };
   const isOwn = engine?.definition === wish.definition || (wish.path !== undefined && wish.path === engine?.path);
@@ -62,7 +62,7 @@ function placeOf({ wish }: StateComponent, engine: StateWish | undefined): { rea
   return { store: wish.path === undefined ? wish.definition : embedded({ path: wish.path }) };
 }
 
-/** Reads what the state API does with a store, whatever its type. */
+/** Reads the options of the state API for a store of any type. */
 export function readStateOptions(resource: Resource, source: MetadataSource): StateStoreOptions {
   const reader = new MetadataReader(source);
   const keyPrefix = reader.text('keyPrefix');
@@ -84,7 +84,7 @@ export function readStateOptions(resource: Resource, source: MetadataSource): St
   };
 }
 
-/** 0 and -1 are none, as in requests. */
+/** 0 and -1 mean no TTL, as in requests. */
 function readTtl(reader: MetadataReader): number | undefined {
   if (reader.text('ttlInSeconds') === '-1') return undefined;
   return reader.number('ttlInSeconds', { max: 2 ** 31 - 1 });

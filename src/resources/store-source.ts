@@ -2,7 +2,7 @@ import type { AnyStoreDefinition } from '../components/any-component.ts';
 import type { StateStoreOptions } from '../components/key-value.ts';
 import type { MetadataSource } from './metadata-reader.ts';
 
-/** What a store of a building block is made of. */
+/** The parts of a resource file from which a store is made. */
 export interface StoreSource extends MetadataSource {
   /** The name of the component. */
   readonly name: string;
@@ -11,7 +11,7 @@ export interface StoreSource extends MetadataSource {
   readonly version: string;
   /** The base of relative paths. */
   readonly workingDirectory: string;
-  /** What the state API does with it, if it is a state store. */
+  /** The options of the state API, for a state store. */
   readonly options: StateStoreOptions;
 }
 

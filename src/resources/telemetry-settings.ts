@@ -17,17 +17,17 @@ export interface TracingSettings {
   };
 }
 
-/** What the command measures: `spec.metrics` of a Configuration. @public */
+/** Settings of the command's metrics: `spec.metrics` of a Configuration. @public */
 export interface MetricsSettings {
   /** Whether there are metrics. */
   readonly isEnabled: boolean;
   /** Bounds of histograms of durations, in milliseconds. Default: those of OpenTelemetry. */
   readonly bucketsMs?: readonly number[];
-  /** The same for workflows and activities. Default: `bucketsMs`. */
+  /** The bounds for workflows and activities. Default: `bucketsMs`. */
   readonly workflowBucketsMs?: readonly number[];
 }
 
-/** What a Configuration says of traces and metrics. @public */
+/** The settings of a Configuration for traces and metrics. @public */
 export interface TelemetrySettings {
   /** Absent without such a section. */
   readonly tracing?: TracingSettings;

@@ -22,7 +22,7 @@ export class YamlDocument {
     this.value = value;
   }
 
-  /** The same document with another value, keeping the positions. */
+  /** A copy with another value, keeping the positions. */
   mapped(change: (value: unknown) => unknown): YamlDocument {
     return new YamlDocument(this, this.#document, this.#lines, change(this.value));
   }

@@ -49,7 +49,7 @@ export function parseYaml(file: string, text: string, report: Report): readonly 
     merge: true,
     uniqueKeys: false,
     version: '1.2',
-    // Else a key that is no scalar is told of on standard error; it is reported as a field that there is not.
+    // Else the parser warns of a key that is not a scalar on standard error; it is reported as an unknown field.
     logLevel: 'error',
   });
   const documents: YamlDocument[] = [];

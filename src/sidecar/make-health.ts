@@ -21,7 +21,7 @@ export function makeHealth({ appId, host, monitor, resiliency, stores }: MakeHea
     outbound: [
       { name: 'components', problem: () => (host.isRunning() ? undefined : { reason: undefined }) },
       { name: 'state', problem: () => problemOf(host.state()?.failure) },
-      // Without stores there is nothing to tell of them.
+      // Only a sidecar with stores reports on them.
       ...(stores.count === 0 ? [] : [{ name: 'stores' as const, problem: () => problemOfStores(stores) }]),
     ],
     inbound: monitor === undefined ? [] : [{ name: 'app-channel', problem: () => appProblem(monitor) }],

@@ -28,7 +28,7 @@ export interface StoreBlocksDeps extends BlockDeps {
   readonly isNamespaceSet: boolean;
   /** Pub/sub, for the events of transactions. */
   readonly pubsub: () => PubSubService;
-  /** The application that changes of configuration are told to. */
+  /** The application that changes of configuration are delivered to. */
   readonly app: ConfigurationApp | undefined;
   /** Its time limit for a change, in milliseconds; 0 for no limit. */
   readonly timeLimitMs: number;
@@ -78,7 +78,7 @@ export class StoreBlocks {
     return this.services.flatMap(({ stores }) => stores.failed());
   }
 
-  /** Closes the stores. Whoever calls has waited for what may use them. */
+  /** Closes the stores. The caller has waited for the work that may use them. */
   async close(): Promise<void> {
     await Promise.all(this.services.map((service) => service.close()));
   }

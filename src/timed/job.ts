@@ -91,8 +91,8 @@ export interface StoredJob {
    */
   readonly heldTickAt: number | undefined;
   /**
-   * The version of the entry of which this one differs only by pauses, resumptions and updates that left the times
-   * alone: a run that began with that entry ends with this one.
+   * The version of an earlier entry from which this one differs only by pauses, resumptions and updates of other fields
+   * than times: a run that began with that entry ends with this one.
    */
   readonly basis: number | undefined;
   /** The trace of the code that scheduled it, if there was one. */

@@ -12,7 +12,7 @@ type Word = (rule: unknown, schema: Fields) => Fit;
 /** The keywords of JSON Schema that are checked without Ajv. */
 const WORDS: ReadonlyMap<string, Word> = new Map<string, Word>([
   ['type', (rule) => typeFit([rule].flat())],
-  // Says what a value is for, or how to tell of a wrong one.
+  // For messages and documents; checks nothing.
   ['description', () => ANY],
   ['expects', () => ANY],
   ['isSecret', () => ANY],

@@ -16,7 +16,7 @@ const MAX_SIZE = 5_000;
 /** How much a pattern remembers of the texts that it has read. */
 const MAX_MEMORY_BYTES = 256 * 1024;
 
-/** What patterns of JavaScript have and those of RE2 have not, and what to write. */
+/** Parts of JavaScript's patterns that RE2 does not have, each with a hint at what to write. */
 const HINTS: readonly (readonly [written: RegExp, hint: string])[] = [
   [/^\(\?<?[=!]/, 'RE2 does not look around: join rules with &&'],
   [/^\\[1-9]/, 'RE2 has no references to groups'],

@@ -1,6 +1,6 @@
 import type { ConfigurationItem } from '../../components/configuration-store.ts';
 
-/** A change, and what ends the wait of whoever tells it. */
+/** A change that waits for the code. `taken` ends the wait of `offer`. */
 interface Offer {
   readonly key: string;
   readonly item: ConfigurationItem | undefined;
@@ -13,7 +13,7 @@ interface Offer {
  */
 export class ChangeQueue {
   readonly #offers: Offer[] = [];
-  /** What the code is busy with. */
+  /** The change that the code works on. */
   #current: Offer | undefined;
   #wake: (() => void) | undefined;
   #hasEnded = false;

@@ -18,13 +18,13 @@ export interface ConfigurationServiceDeps extends BlockDeps {
   readonly resiliency: Resiliency;
   /** The stores that the application may use. */
   readonly definitions: readonly ConfigurationStoreDefinition[];
-  /** The application that changes are told to. */
+  /** The application that changes are delivered to. */
   readonly app: ConfigurationApp | undefined;
   /** The application's time limit for a change, in milliseconds; 0 for no limit. */
   readonly timeLimitMs: number;
 }
 
-/** What is read or subscribed to. */
+/** A request to read or to subscribe. */
 export interface ConfigurationRequest {
   /** Without keys, all. */
   readonly keys: readonly string[];
@@ -117,7 +117,7 @@ export class ConfigurationService implements BlockService {
     }
   }
 
-  /** Ends a subscription; returns whether there was one. Nothing is told afterwards. */
+  /** Ends a subscription; returns whether there was one. No change is delivered afterwards. */
   async unsubscribe(storeName: string, id: string): Promise<boolean> {
     this.#deps.admit();
     this.stores.find(storeName);
@@ -127,7 +127,7 @@ export class ConfigurationService implements BlockService {
     return true;
   }
 
-  /** Ends a subscription. Does not wait for a change that is being told: whoever is told may end it. */
+  /** Ends a subscription. Does not wait for a change that is being delivered: its receiver may end the subscription. */
   async end(subscription: Subscription): Promise<void> {
     this.#subscriptions.delete(subscription.id);
     await subscription.close();
@@ -139,7 +139,7 @@ export class ConfigurationService implements BlockService {
 
   start(): void {}
 
-  /** Ends the subscriptions, and waits for what is being told. */
+  /** Ends the subscriptions, and waits for the changes that are being delivered. */
   async stop(): Promise<void> {
     this.#hasStopped = true;
     const all = [...this.#subscriptions.values()];

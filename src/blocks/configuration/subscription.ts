@@ -9,10 +9,10 @@ import { sameItem } from './same-item.ts';
 
 /** Between attempts to read what has changed. */
 const RETRY: Backoff = { initialDelayMs: 500, maxDelayMs: 10_000, factor: 2, jitter: 0.2 };
-/** Keys whose changes are told at the same time. After an outage, many may have changed. */
+/** Keys whose changes are delivered at the same time. After an outage, many may have changed. */
 const MAX_TOLD_AT_ONCE = 16;
 
-/** Tells that a key has changed; `undefined` for a key that is gone. Resolves when the next change may be told. */
+/** Delivers the change of a key; `undefined` for a key that is gone. Resolves when the next change may follow. */
 export type TellChange = (key: string, item: ConfigurationItem | undefined, cancel: CancelToken) => Promise<void>;
 
 /** The part of a store that a subscription uses. */
@@ -31,20 +31,20 @@ export interface SubscriptionDeps extends Pick<BlockDeps, 'clock' | 'logger' | '
   readonly tell: TellChange;
 }
 
-/** What is to be read again. */
+/** The keys to read again. */
 type Unread = ReadonlySet<string> | 'all';
 
 /**
- * Tells the changes of some keys. The store says only which keys may have changed: they are read again, and what differs
- * from what was told last is told. So nothing is told twice, and nothing is missed after an outage.
+ * Delivers the changes of some keys. The store says only which keys may have changed: they are read again, and items that
+ * differ from those delivered last are delivered. So no change comes twice, and none is missed after an outage.
  */
 export class Subscription {
   readonly #deps: SubscriptionDeps;
-  /** What was read last. */
+  /** The items as they were read last. */
   #latest: ReadonlyMap<string, ConfigurationItem> = new Map();
   #unread: Set<string> | 'all' = new Set();
   #reading: Promise<void> | undefined;
-  /** What is being told, by key; `true` if the key has changed since. */
+  /** The keys whose changes are being delivered; `true` if the key has changed since. */
   readonly #telling = new Map<string, boolean>();
   readonly #places = new Semaphore(MAX_TOLD_AT_ONCE);
   readonly #closed = new CancelSource();
@@ -71,7 +71,7 @@ export class Subscription {
   /**
    * Begins. Resolves once no change is missed any more.
    *
-   * @param tellsPresent - whether the present values are told like changes
+   * @param tellsPresent - whether the present values are delivered like changes
    */
   async open(tellsPresent: boolean): Promise<void> {
     const { store, keys } = this.#deps;
@@ -184,13 +184,13 @@ export class Subscription {
     return () => undefined;
   }
 
-  /** Ends the subscription: nothing is told afterwards. */
+  /** Ends the subscription: no change is delivered afterwards. */
   async close(): Promise<void> {
     this.#closed.abort(new Error('the subscription has ended'));
     await this.#watch?.close();
   }
 
-  /** Waits for what is being told. */
+  /** Waits for the changes that are being delivered. */
   async settled(): Promise<void> {
     await Promise.all([...this.#inFlight, this.#reading]);
   }

@@ -7,7 +7,7 @@ export interface Destination {
   readonly isOwn: boolean;
   /** Its kind, if it is a service without a sidecar. */
   readonly service?: 'endpoint' | 'url' | undefined;
-  /** The app ID of the caller that the own application is told. */
+  /** The app ID of the caller, as the own application gets it. */
   readonly callerId?: string | undefined;
   /** The policy for calls of this path, if one is configured. */
   policy(path: string): Policy | undefined;

@@ -59,7 +59,7 @@ export class Destinations {
     return new OwnApp(this.#deps, undefined);
   }
 
-  /** The own application, called by another sidecar; `caller` is who the application is told to be called by. */
+  /** The own application, called by another sidecar; `caller` is the caller whose name the application gets. */
   ownForPeer(caller: NamedCaller | typeof STRANGER | undefined): Destination {
     return new OwnApp(this.#ofPeers, caller);
   }

@@ -35,8 +35,8 @@ export class CallMark {
 
 /**
  * The sender of a call with a mark, if it is a sidecar of this process that calls this application. Another application
- * that gets a call sees its mark, and cannot use it here. It is told to the application, and proves nothing to access
- * control.
+ * that gets a call sees its mark, and cannot use it here. The application gets the name of the sender; access
+ * control does not rely on it.
  */
 export function senderOf(mark: unknown, { appId, namespace }: NamedCaller): NamedCaller | undefined {
   const call = typeof mark === 'string' ? underWay.get(mark) : undefined;

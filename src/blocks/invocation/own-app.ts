@@ -30,7 +30,7 @@ export interface OwnAppDeps {
 /** The caller's names, as passed to the application. */
 export type NamedCaller = Pick<Caller, 'appId' | 'namespace'>;
 
-/** A caller of `sidecar.peers` that proves nothing: the application is told no name, and sent no token. */
+/** A caller of `sidecar.peers` without proof of identity: the application gets neither its name nor a token. */
 export const STRANGER = 'stranger';
 
 /** The application of this sidecar. */

@@ -14,7 +14,7 @@ interface ToldCallDeps {
   readonly probe: Probe | undefined;
 }
 
-/** A call whose end is told. */
+/** A call whose end is reported to the listeners of `invoked`. */
 export class ToldCall implements Attempts {
   attempts = 0;
   readonly #deps: ToldCallDeps;

@@ -39,7 +39,7 @@ export class LockService implements BlockService {
     return this.stores.find(store);
   }
 
-  /** Takes a lock if nobody holds it. */
+  /** Takes a lock if it is free. */
   async tryLock(named: NamedLockStore, { resource, owner, expiryMs }: LockRequest): Promise<boolean> {
     const key = lockKey(named.definition, this.#deps.appId, resource);
     try {

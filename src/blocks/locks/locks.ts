@@ -9,11 +9,11 @@ import { checkLockName, MAX_EXPIRY_SECONDS } from './parse-lock.ts';
 /** Options of {@link Locks.tryLock}. @public */
 export interface LockOptions {
   /**
-   * After this time the lock is nobody's, even if it was not released: longer than the work takes. Milliseconds, or a
+   * After this time the lock is free, even if it was not released: longer than the work takes. Milliseconds, or a
    * duration such as `30s`; rounded up to whole seconds.
    */
   readonly ttl: number | string;
-  /** Who holds the lock; should be unique for each attempt. At most 256 bytes. Default: a generated ID. */
+  /** The owner of the lock; should be unique for each attempt. At most 256 bytes. Default: a generated ID. */
   readonly owner?: string;
 }
 
@@ -21,7 +21,7 @@ export interface LockOptions {
 export interface Lock extends AsyncDisposable {
   /** The locked resource. */
   readonly resource: string;
-  /** Who holds the lock. */
+  /** The owner of the lock. */
   readonly owner: string;
   /** When the lock expires, in milliseconds since 1970, at the earliest. */
   readonly expiresAt: number;
@@ -57,7 +57,7 @@ export class Locks {
   }
 
   /**
-   * Takes a lock if nobody holds it, without waiting; `undefined` if it is held, also by the same owner.
+   * Takes a lock if it is free, without waiting; `undefined` if it is held, also by the same owner.
    *
    * @param store - the name of the lock store
    * @param resource - what is locked: a text of at most 512 bytes, without `||`
@@ -88,8 +88,8 @@ export class Locks {
   }
 
   /**
-   * Releases a lock if the owner holds it. Returns what became of it: `released`; `missing`, nobody holds it; `foreign`,
-   * another owner does.
+   * Releases a lock if the owner holds it. Returns the outcome: `released`; `missing`, the lock is free; `foreign`,
+   * another owner holds it.
    *
    * @throws SidecarError as {@link Locks.tryLock} does, `ERR_UNLOCK` when the store fails.
    */

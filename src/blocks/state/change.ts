@@ -1,7 +1,7 @@
 import type { WriteCondition } from '../../components/key-value.ts';
 import type { Metadata } from '../request-metadata.ts';
 
-/** What a request asks to do with one key, checked. */
+/** A checked change of one key, as a request asks for it. */
 export interface StateChange {
   readonly kind: 'upsert' | 'delete';
   readonly key: string;
@@ -20,7 +20,7 @@ export interface StateChange {
   readonly metadata: Metadata;
 }
 
-/** What must hold for a change. */
+/** The condition of a change. */
 export function conditionOf({ etag, isFirstWrite }: StateChange): WriteCondition | undefined {
   if (etag !== undefined) return { etag };
   return isFirstWrite ? 'absent' : undefined;

@@ -12,7 +12,7 @@ export type Folded =
 /**
  * Folds the changes of a transaction: of several on one key, the condition of the first is checked against the store,
  * those of the others against what the one before leaves. After a delete the key does not exist; after an upsert it has
- * an ETag that nobody can know yet.
+ * an ETag that is not known yet.
  */
 export function fold(changes: readonly StateChange[], toOperation: ToOperation): Folded {
   const first = new Map<string, StateChange>();

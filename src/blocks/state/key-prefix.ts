@@ -6,14 +6,14 @@ import { illegalKey, malformed, quoted } from './errors.ts';
 /** The largest key of a request, in bytes of UTF-8. */
 const MAX_STATE_KEY_BYTES = 512;
 
-/** Who the keys belong to. */
+/** The application that the keys belong to. */
 export interface KeyOwner {
   readonly appId: string;
   /** `undefined` if none is set. */
   readonly namespace: string | undefined;
 }
 
-/** What stands in front of the keys of an application in the database. */
+/** The prefix of the keys of an application in the database. */
 export function keyPrefixOf({ name, options }: KeyValueDefinition, { appId, namespace }: KeyOwner): string {
   const isNamespace = options.keyPrefix?.toLowerCase() === 'namespace';
   const prefix = isNamespace

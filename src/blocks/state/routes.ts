@@ -11,7 +11,6 @@ import { checkQueryable, type FoundValue } from './query/run-query.ts';
 import type { StateEntry, StateService } from './state-service.ts';
 import { expiryText, isJsonValue, textOfValue } from './value-text.ts';
 
-/** What the routes are made of. */
 export interface StateRoutesDeps {
   readonly state: StateService;
   readonly wire: Wire;
@@ -99,7 +98,7 @@ async function getValue(
   return { status: 200, headers, body: bytes };
 }
 
-/** What a header field may hold. Other programs store ETags of their own. */
+/** The values that a header field can hold. Other programs may have stored ETags that it cannot. */
 const FIELD = /^[\x21-\x7e]+$/;
 
 async function deleteValue(

@@ -30,7 +30,7 @@ export interface StateServiceDeps extends BlockDeps {
   readonly hasPubSub: (pubsubName: string) => boolean;
 }
 
-/** What was read of a key: its value, or why it cannot be read. */
+/** The value of a key, or the error for one that cannot be read; `undefined` if the key does not exist. */
 export type StateEntry = StoredValue | { readonly error: unknown } | undefined;
 
 /** Saves and reads the values of applications. The routes and the public class parse its arguments. */

@@ -71,7 +71,7 @@ export type StateOperation = UpsertOperation | DeleteOperation;
 /** One comparison of a filter: a path of member names, with dots between them, and a value. @public */
 export type PathAnd<Value> = Readonly<Record<string, Value>>;
 
-/** What values a query finds. One operator each. @public */
+/** A condition on the values that a query finds: one operator. @public */
 export type StateFilter =
   | { readonly EQ: PathAnd<unknown> }
   | { readonly NEQ: PathAnd<unknown> }
@@ -87,7 +87,7 @@ export type StateFilter =
 export interface StateQuery {
   /** Default: all values. */
   readonly filter?: StateFilter | undefined;
-  /** What the results are sorted by. Default: their keys. */
+  /** The members that the results are sorted by. Default: their keys. */
   readonly sort?: readonly { readonly key: string; readonly order?: 'ASC' | 'DESC' | undefined }[] | undefined;
   /** The most results, 1 to 1,000. Default 1,000. */
   readonly limit?: number | undefined;

@@ -31,7 +31,7 @@ export class DatabaseFile {
     try {
       present = fileIdOf(this.path);
     } catch {
-      // It cannot be told, as when the directory may not be read any more: what is open works all the same.
+      // Unknown, for example without permission to read the directory any more: the open file still works.
       return true;
     }
     return present?.ino === this.#opened.ino && present.dev === this.#opened.dev;

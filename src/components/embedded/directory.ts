@@ -101,7 +101,7 @@ export function recordClosing(path: string): void {
   try {
     writeHolder(path, false);
   } catch {
-    // The disk is full, for example. Without a record nothing is told, instead of that it is open.
+    // The disk is full, for example. No record is better than one which says that the directory is still open.
     changeIfPossible(() => rmSync(join(path, HOLDER_FILE), { force: true }));
   }
 }

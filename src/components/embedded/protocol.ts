@@ -7,7 +7,7 @@ import { BinaryReader, type BinaryWriter } from './binary-codec.ts';
 export interface WorkerSettings {
   /** The directory, absolute; with `values`, the database file. */
   readonly path: string;
-  /** What a file with values of applications is opened with. */
+  /** Set for a file with values of applications. */
   readonly values?: FileSettings;
   /** Set to 1 when the database is closed, for an exit that cannot wait for a message. */
   readonly closed: Int32Array;
@@ -24,7 +24,7 @@ export interface FileSettings {
   readonly metadataTableName: string;
   /** How long to wait while another process writes. */
   readonly busyTimeoutMs: number;
-  /** The time from one cleanup to the next, whoever does it. */
+  /** The time from one cleanup to the next, by any process. */
   readonly cleanupIntervalMs: number;
 }
 

@@ -16,7 +16,7 @@ import { NANOSECONDS } from './settings.ts';
 
 /** How long a request for messages waits at the server. A line closes no sooner: on NATS 2.9, a message that goes to a request that is cut is withheld. */
 const PULL_MS = 1_000;
-/** How late the end of a request may be told. */
+/** How much later than `PULL_MS` the server may report the end of a request. */
 const PULL_GRACE_MS = 500;
 const MAX_BATCH = 1_000;
 const MAX_DELAY_MS = 365 * 86_400_000;

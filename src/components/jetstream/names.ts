@@ -58,8 +58,8 @@ export function streamNameOf(topic: string): string {
 }
 
 /**
- * Names of streams and consumers hold less than subjects, and are names of directories. No `%`: servers take names for
- * formats, and tell of them in subjects that cannot be parsed.
+ * Names of streams and consumers hold less than subjects, and are names of directories. No `%`: servers use names as
+ * format strings, and then publish about them on subjects that cannot be parsed.
  */
 function encoded(text: string): string {
   return text.replace(NOT_IN_NAMES, (character) =>

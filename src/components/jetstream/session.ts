@@ -100,7 +100,7 @@ export class NatsSession {
     return reply;
   }
 
-  /** The error, unless it is that the connection is about to end: then that is told to all. */
+  /** Returns the error, but not that the connection is about to end: its end fails all requests. */
   #publish(subject: string, data: Uint8Array | string, options: object): Error | undefined {
     try {
       this.#connection.publish(subject, data, options);

@@ -149,7 +149,7 @@ export class Fetcher {
     }
   }
 
-  /** On another connection, since this one may be dead without anybody having told. */
+  /** Reads again over another connection, since this one may be dead without a sign. */
   #onFailure(error: unknown, consumer: KafkaConsumer): void {
     if (this.#isEnded || this.#consumer !== consumer) return;
     this.#consumer = undefined;

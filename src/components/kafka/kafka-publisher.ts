@@ -157,7 +157,7 @@ export class KafkaPublisher {
 
   #prepareAgain(error: unknown, batch: readonly PendingMessage[]): readonly PendingMessage[] {
     this.#producer?.clearMetadata();
-    // The connection may be dead without anybody having told.
+    // The connection may be dead without a sign.
     if (found(error, 'code', 'PLT_KFK_TIMEOUT')) void this.#endProducer();
     return batch;
   }

@@ -149,7 +149,7 @@ export class EngineKeyValue implements KeyValueStore {
   }
 }
 
-/** What one commit writes. */
+/** The changes and preconditions of one commit. */
 class WritePlan {
   readonly #operations: readonly KeyValueOperation[];
   readonly #layout: KeyValueLayout;

@@ -85,7 +85,7 @@ export class KeyValueLayout {
 
 const INSTANT_LENGTH = keyOf(instantPart(0)).length;
 
-/** What stands for a key: the key, with a digest for its owner if that is long. */
+/** The place of a key in entry keys: the key itself, with a digest for its owner if that is long. */
 function placeOf(key: string): string {
   if (key.length * MAX_BYTES_PER_UNIT <= MAX_OWNER_BYTES) return WHOLE + key;
   const end = ownerLength(key);

@@ -82,7 +82,7 @@ class FileConfiguration implements ConfigurationStore {
   #items: ReadonlyMap<string, ConfigurationItem>;
   /** Why the file cannot be used at present; the last one logged. */
   #problem: string | undefined;
-  /** What shows that the file has been written. */
+  /** Identifies the version of the file: another one shows that it has been written. */
   #stamp: string | undefined;
   #polling: NodeJS.Timeout | undefined;
   #isReading = false;
@@ -121,7 +121,7 @@ class FileConfiguration implements ConfigurationStore {
   }
 
   async #mayHaveChanged(): Promise<boolean> {
-    // A file that is gone is told of by the reading.
+    // The read that follows reports a file that is gone.
     const found = await stat(this.#path).catch(() => undefined);
     const stamp = found && [found.mtimeMs, found.ctimeMs, found.size, found.ino].join();
     const isKnown = stamp !== undefined && stamp === this.#stamp;

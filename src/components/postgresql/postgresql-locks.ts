@@ -133,7 +133,7 @@ class PgLocks implements LockStore {
       COMMIT`);
   }
 
-  /** Expired locks are nobody's, but their rows stay until the next lock of the resource. */
+  /** Expired locks are free, but their rows stay until the next lock of the resource. */
   async #removeExpired(): Promise<void> {
     const expired = `DELETE FROM ${this.#table} WHERE expires_at < clock_timestamp() - interval '1 hour'`;
     // The next time, then.

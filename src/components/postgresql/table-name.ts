@@ -3,7 +3,7 @@ import { quoteName } from './schema.ts';
 
 const FORM = /^(?:[A-Za-z0-9_]{1,63}\.)?[A-Za-z0-9_]{1,63}$/;
 
-/** What a table's name is, in words. */
+/** The form of a table's name, in words. */
 export const TABLE_NAME_FORM =
   'a name of letters, digits and underscores, with a schema and a dot before it if need be';
 

@@ -91,7 +91,7 @@ export class RabbitPublisher {
     return outlet;
   }
 
-  /** Those that are used again are looked for at the broker again. */
+  /** Drops idle exchanges. The next publish to one asks the broker again whether it exists. */
   #forgetIdle(): void {
     for (const [exchange, { waiting, state }] of this.#outlets)
       if (exchange !== '' && state !== 'checking' && waiting.length === 0) this.#outlets.delete(exchange);

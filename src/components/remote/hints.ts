@@ -32,7 +32,7 @@ export class Hints {
   /** Identifies this store in its messages, so that it ignores its own. */
   readonly #id = randomUUID();
   #keys: string[] = [];
-  /** Those that went with the last such group. */
+  /** The keys of the hint that went with the last such group. */
   #attached: readonly string[] = [];
   #lastAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;

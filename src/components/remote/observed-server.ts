@@ -26,7 +26,7 @@ export interface StateCall {
   /** The commits of a `commit`. */
   readonly batches?: number;
   /**
-   * Those of them that were refused because a precondition did not hold. Such a call writes nothing; another one follows
+   * The commits of them that were refused because a precondition did not hold. Such a call writes nothing; another one follows
    * for the rest, if there is any.
    */
   readonly conflicts?: number;

@@ -12,7 +12,7 @@ import {
 /** Commits wait for a connection, so even after a short one the next attempt follows at once. */
 const SHORT_LIFE_MS = 100;
 
-/** What a {@link RemoteLink} needs to know of its connections. */
+/** The part of a connection that a {@link RemoteLink} uses. */
 export type LinkedConnection = Pick<RemoteConnection, 'serverId' | 'destroy'>;
 
 /** A server that a {@link RemoteLink} connects to. */

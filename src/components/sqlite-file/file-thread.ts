@@ -9,7 +9,7 @@ import { packEvents, packFailure, packFound, packOutcomes, unpackRead, unpackWri
 /** SQLite mends with it what may damage a log that two processes use (sqlite.org/wal.html#walresetbug). */
 const SAFE_VERSION: readonly number[] = [3, 51, 3];
 
-/** What the thread is opened with. */
+/** Settings of the thread. */
 export interface FileThreadSettings extends EngineSettings {
   /** Set to 1 when the database is closed, for an exit that cannot wait for a message. */
   readonly closed: Int32Array;

@@ -43,7 +43,7 @@ export type FileWrite =
   | { readonly kind: 'claim'; readonly store: string; readonly limit: number; readonly leaseMs: number }
   | { readonly kind: 'remove'; readonly store: string; readonly ids: readonly string[] };
 
-/** What the thread has found for a key. */
+/** The value of a key, as the thread answers it. */
 export interface FoundValue {
   readonly key: Uint8Array;
   readonly bytes: Uint8Array;
@@ -87,7 +87,7 @@ export function unpackRead(reader: BinaryReader): FileRead {
   return { kind: 'list', from, after, to, limit: reader.f64() };
 }
 
-/** What belongs to the operations of a write. */
+/** The parts of a write beside its operations. */
 export interface WriteExtras {
   readonly atomic: boolean;
   /** Whose events they are. */

@@ -24,7 +24,7 @@ export class MessageLog {
     this.#payloads = payloads;
   }
 
-  /** A group may have got it before: the component delivers while it is being told that the message is accepted. */
+  /** A group may have got the message already: the component delivers while the acceptance is still being reported. */
   published(info: MessageInfo, message: Message): void {
     const { messageId } = info;
     const isNew = (one: MessageEntry): boolean => isOf(one, info) && !one.isAnnounced;

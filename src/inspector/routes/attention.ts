@@ -2,9 +2,9 @@ import type { QueueState, SubscriptionInfo, WorkflowState } from '../../index.ts
 import type { Sidecar } from '../../sidecar/sidecar.ts';
 import type { Attention } from '../api/live.ts';
 
-/** How long what was found in the store is told again: to look there takes longer than to look at the rest. */
+/** How long findings from the store are answered again: reading the store takes longer than all other sources. */
 const FRESH_MS = 5_000;
-/** Failed workflows of the last day are told, and counted to this. */
+/** Failed workflows of the last day are counted, up to this. */
 const WORKFLOWS = { sinceMs: 24 * 3_600_000, limit: 100 };
 const JOBS_LIMIT = 1_000;
 

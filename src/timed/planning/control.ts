@@ -32,18 +32,18 @@ export function askedJob({ job }: StoredEntry, now: number): PlannedJob {
   return { job: { ...job, heldTickAt, tickAt: now, coveredTo: undefined, basis: undefined }, at: now };
 }
 
-/** The job while an attempt is under way that counts as a crash unless it ends. */
+/** The job during an attempt that counts as a crash unless it ends. */
 export function begunJob(job: StoredJob): StoredJob {
   return { ...job, crashes: job.crashes + 1, isBegun: true };
 }
 
-/** The job when the process is about to end in order; `undefined` if no attempt of it is counted. */
+/** The job without the attempt that it counts, before an orderly end of the process; `undefined` if it counts none. */
 export function uncountedJob({ job, at, version }: StoredEntry): PlannedJob | undefined {
   const { basis = version } = job;
   return job.isBegun ? { job: { ...job, crashes: job.crashes - 1, isBegun: false, basis }, at } : undefined;
 }
 
-/** Whether an entry continues another one that was only paused, resumed or updated since: a run of that one ends with it. */
+/** Whether an entry is another one that was only paused, resumed or updated since: a run that began with the other ends with it. */
 export function isContinued(of: StoredEntry, by: StoredEntry): boolean {
   const { basis } = by.job;
   return basis !== undefined && (basis === of.version || basis === of.job.basis);

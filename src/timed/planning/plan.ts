@@ -82,7 +82,7 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
   };
 }
 
-/** Only of new jobs: earlier releases have stored longer ones. */
+/** Applies to new jobs only: earlier releases have stored longer schedules. */
 function readSchedule(text: string, repeats: number | undefined, { schedules, errors, times }: PlanRules): Schedule {
   if (text.length > MAX_SCHEDULE_LENGTH)
     throw errors.invalidTimes(`schedule has ${text.length} characters: expected at most ${MAX_SCHEDULE_LENGTH}`);

@@ -24,7 +24,7 @@ export class Schedules {
     return this.#kept.getOrMake(text, () => parseSchedule(text, this.#defaultZone(), zones));
   }
 
-  /** That of a job for which an interval of zero is, or was, accepted. @throws Error with what was expected. */
+  /** The schedule of a job for which an interval of zero is, or was, accepted. @throws Error with what was expected. */
   getStored(text: string): Schedule {
     return isZeroInterval(text) ? oneByOne() : this.get(text);
   }

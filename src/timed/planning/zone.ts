@@ -19,7 +19,7 @@ export class Zones {
     return this.#kept.getOrMake(canonical, () => new Zone(canonical));
   }
 
-  /** As the time zone database writes it. croner keeps a formatter for every spelling that it sees, for ever. */
+  /** The name as the time zone database writes it. croner keeps a formatter for every spelling that it sees, for ever. */
   #canonicalName(name: string): string {
     const lowerCased = name.toLowerCase();
     const known = this.#names.get(lowerCased);

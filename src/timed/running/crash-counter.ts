@@ -16,8 +16,8 @@ export interface CrashCounterDeps extends Pick<RunRules, 'clock' | 'logger' | 'w
  * Counts how often the process ends while a job runs.
  *
  * Only runs that another process may have begun are recorded before they begin: those of the jobs that were due when
- * this host began to own them, and of jobs with a count. All others cost nothing: if one of them ends the process, it is
- * found due by the next one. Jobs that were under way together are all counted. So after two crashes they run one after
+ * this host began to own them, and of jobs with a count. All others cost nothing: if one of them ends the process, the
+ * next process finds it due. Jobs that were under way together are all counted. So after two crashes they run one after
  * the other, and only the one that ends the process reaches the limit.
  */
 export class CrashCounter {

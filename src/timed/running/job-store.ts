@@ -32,7 +32,7 @@ export interface Scheduled {
 /** The dependencies of a {@link JobStore}. */
 export interface JobStoreDeps extends StoredJobsDeps {
   readonly newId: () => string;
-  /** The shards of this host; absent when no other host runs these jobs. */
+  /** The shards of this host; absent when no other host can run these jobs. */
   readonly owned?: OwnedShards;
 }
 

@@ -6,7 +6,7 @@ import type { Due } from './stored-jobs.ts';
 
 /** Why an attempt failed. */
 export interface AttemptFailure {
-  /** In words. */
+  /** The failure in words. */
   readonly reason: string;
   /** The thrown value, if something was thrown. */
   readonly thrown?: { readonly value: unknown } | undefined;
@@ -48,7 +48,7 @@ export interface RecordedAttempt {
   readonly now: number;
 }
 
-/** Hears of the runs of jobs. */
+/** Is called for the runs of jobs. */
 export interface RunListener {
   /** An attempt begins. */
   onAttempt(job: StoredJob): void;

@@ -6,7 +6,7 @@ import { isProjection, type StateChange } from '../change.ts';
 import { malformed, quoted } from '../errors.ts';
 import type { OutboxDestination } from './publisher.ts';
 
-/** What events have in common. */
+/** The attributes that all events of a store have. */
 export interface EventSource {
   readonly appId: string;
   /** `type` of the events. */

@@ -18,7 +18,7 @@ export type FilterPlan =
   | { readonly operator: 'IN'; readonly path: readonly string[]; readonly operands: readonly string[] }
   | { readonly operator: 'AND' | 'OR'; readonly filters: readonly FilterPlan[] };
 
-/** What results are sorted by. */
+/** A member that results are sorted by. */
 export interface SortPlan {
   readonly path: readonly string[];
   readonly isDescending: boolean;
@@ -40,7 +40,7 @@ export interface StateQueryPlan {
   readonly digest: string;
 }
 
-/** What is wrong with a query. */
+/** A query that cannot be understood. */
 export class QueryProblem extends Error {
   override readonly name: string = 'QueryProblem';
 }

@@ -48,7 +48,7 @@ export function emitActivity(
   else events.emit('activityCompleted', info);
 }
 
-/** Emits and logs the outcome of a turn. A run that ends with it is told to the probe, which has not seen it so far. */
+/** Emits and logs the outcome of a turn. If the run ends with it, the probe sees the whole run now. */
 export function emitTurn(deps: WorkflowsDeps, followed: CommittedTurn): void {
   const ended = deps.probe && endedRun(deps.probe, followed);
   if (ended === undefined) return tellTurn(deps, followed);

@@ -44,7 +44,7 @@ export class Inbox {
   #readsAgain = false;
   /** Instances with messages that could not be delivered. */
   #left = new Set<string>();
-  /** Those of them that the read under way has yet to try again. */
+  /** Instances in `#left` when the read under way began: it retries them. */
   #leftBefore: ReadonlySet<string> = NONE;
   /** Whether there may be messages that no read has tried to deliver. */
   #isUnread = false;

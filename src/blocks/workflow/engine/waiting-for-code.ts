@@ -47,7 +47,7 @@ export class WaitingForCode {
   readonly #patches: MissingNames;
   /** The code that instances of this host wait for. */
   readonly #needs = new Map<string, MissingCode>();
-  /** Those of them that have not been offered. */
+  /** The instances in `#needs` that have not been offered. */
   readonly #waiting = new Set<string>();
   /** Instances that are to be looked at. */
   readonly #toLookAt = new Set<string>();

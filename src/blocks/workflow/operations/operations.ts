@@ -95,7 +95,7 @@ function checkMayReplace({ instanceId, ifExists }: Start, { status }: InstanceRe
   if (ifExists !== 'replace' || !isFinished(status)) throw new InstanceExists(instanceId, status);
 }
 
-/** The owner of the shard finds it in the store, and is told where. Most IDs are new: the first try does not look. */
+/** Writes the instance, and a message by which the owner of its shard finds it. Most IDs are new: the first try reads nothing. */
 async function startElsewhere(
   engine: Engine,
   start: Start,

@@ -17,7 +17,7 @@ export const MAX_TRIES = 100;
 /** The live instance, or the reason why there is none. */
 type SendTarget = LiveInstance | 'finished' | 'elsewhere';
 
-/** An event to send, and how its caller is told. */
+/** An event to send, and the callbacks of its caller. */
 export interface Sending {
   readonly event: OutsideEvent;
   readonly resolve: () => void;
@@ -183,7 +183,7 @@ async function loadHere(
 ): Promise<LiveInstance | Absent | 'behind'> {
   const found = await pool.loadFor(id, event);
   if (typeof found !== 'object' || event.type !== 'eventRaised' || !inbox.isBehind(id)) return found;
-  // Those that could not be delivered: this one waits behind them.
+  // Earlier messages could not be delivered. Deliver them first: this event must not overtake them.
   const areDelivered = await inbox.catchUp(id);
   return areDelivered && !inbox.hasLeftovers(id) ? pool.loadFor(id, event) : 'behind';
 }

@@ -23,7 +23,7 @@ class BranchFailures {
     this.#owners.set(error, onUnhandled);
   }
 
-  /** Calls back when all errors that no code has handled so far are told. */
+  /** Calls back once all errors that no code has handled so far are reported. */
   onTold(listener: () => void): void {
     if (this.#waiting.push(listener) > 1) return;
     process.prependListener('unhandledRejection', this.#onRejection);

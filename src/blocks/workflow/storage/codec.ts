@@ -17,7 +17,7 @@ export function encodeText(header: string, payloads: string): Uint8Array {
   return Buffer.from(`${String.fromCharCode(FORMAT)}${header}\n${payloads}`);
 }
 
-/** Decodes a stored value from its header and payloads. Whatever `read` throws is told as a damage of the value. */
+/** Decodes a stored value from its header and payloads. An error of `read` means that the value is damaged. */
 export function decodeText<T>(key: string, value: Uint8Array, read: (header: unknown, payloads: Payloads) => T): T {
   return readValue(key, value, {
     [FORMAT]: (payload) => {

@@ -16,8 +16,8 @@ import { ensureTables } from './tables.ts';
 const MAX_LOCK_WAIT_MS = 1_000;
 
 /**
- * The writes of values are one statement with a plan that is made once: its tables of operations are short, whatever the
- * statistics say. A server that does not sync at commit is told to.
+ * The writes of values are one statement with a plan that is made once: its tables of operations are short, even if
+ * statistics say otherwise. If the server does not sync at commit, it does in this session.
  */
 const SETTINGS = `SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
   SET enable_mergejoin = off; SET jit = off;

@@ -51,7 +51,7 @@ export class PgKeyValue implements KeyValueStore {
   readonly #settings: PgKeyValueSettings;
   readonly #outages: OutageLog;
   readonly #reader: RemoteLink<KvConnection>;
-  /** Those that are free, the last used one last: they connect when they are used. */
+  /** The free connections for writes, the last used one last: they connect when they are used. */
   readonly #writers: RemoteLink<KvConnection>[];
   readonly #links: readonly RemoteLink<KvConnection>[];
   readonly #failures = new Map<RemoteLink<KvConnection>, Error>();

@@ -31,7 +31,7 @@ export class PgOutbox implements KeyValueOutbox {
     await this.#run((connection) => connection.run('createOutbox', []));
   }
 
-  /** What a statement that leaves events is called with in addition. */
+  /** The additional arguments of a statement that leaves events. */
   argumentsOf(calls: readonly Write[]): readonly unknown[] {
     const [parts, ids, bytes]: [number[], string[], Uint8Array[]] = [[], [], []];
     const first = partsOf(calls);

@@ -14,7 +14,7 @@ export interface Statements {
   readonly deleteExpired: string;
 }
 
-/** What the statements are about. */
+/** The tables that the statements use. */
 export interface Tables {
   readonly state: TableName;
   readonly metadata: TableName;

@@ -3,7 +3,7 @@ import { quoteName } from '../schema.ts';
 /** Plain, or quoted; PostgreSQL folds plain names to lower case. */
 const PART = /^(?:[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|"(?:[^"\0]|"")+")$/;
 
-/** What a table's name must be, for messages. */
+/** The form of a table's name, for messages. */
 export const TABLE_FORM = 'a name of letters, digits and underscores, or a schema, a dot and such a name';
 
 /** A table. */
@@ -15,7 +15,7 @@ export interface TableName {
   readonly name: string;
 }
 
-/** Reads a name as PostgreSQL reads it in the statements of Dapr; `undefined` if it is none. */
+/** Reads a name as PostgreSQL reads it in the statements of Dapr; `undefined` if it is not a name. */
 export function parseTableName(text: string): TableName | undefined {
   const parts = text.split('.');
   if (parts.length > 2 || !parts.every((part) => PART.test(part))) return undefined;

@@ -14,7 +14,7 @@ export interface Write {
 /** Of the values of a statement. */
 const MAX_BYTES = 4 * 1_024 * 1_024;
 const MAX_KEYS = 1_000;
-/** What PostgreSQL reports for a text that is not JSON, or that it cannot hold: U+0000, half a surrogate, numbers. */
+/** The codes of PostgreSQL for a text that is not JSON, or that it cannot hold: U+0000, half a surrogate, numbers. */
 const NOT_JSON = /\((22P02|22P05|22003|22021|54000)\)/;
 
 /** In keys: as many as 1,000 of them, or 4 MiB of values, fill a statement. */
@@ -38,7 +38,7 @@ export function partsOf(calls: readonly Write[]): readonly number[] {
   });
 }
 
-/** What the statement is called with. */
+/** The arguments of the statement. */
 export function argumentsOf(calls: readonly Write[], version: FormatVersion): unknown[] {
   const [keys, parts, conditions]: [string[], number[], string[]] = [[], [], []];
   const [values, ttls, binaries]: [(Uint8Array | undefined)[], number[], number[]] = [[], [], []];

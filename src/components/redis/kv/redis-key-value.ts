@@ -283,7 +283,7 @@ function sizeOf({ groups }: Write): number {
   return keys + (bytes / MAX_BYTES) * MAX_KEYS;
 }
 
-/** What {@link WRITE} is called with. */
+/** The arguments of {@link WRITE}. */
 function argumentsOf(groups: readonly Group[]): readonly RedisArgument[] {
   const args: RedisArgument[] = [String(groups.length)];
   for (const { operations, events } of groups) {

@@ -1,6 +1,6 @@
 import { type Script, script } from '../scripts.ts';
 
-/** What a script answers for an operation in place of an ETag. */
+/** Answers of a script in place of an ETag: the operation was refused, or skipped. */
 export const REFUSED = '!';
 export const SKIPPED = '~';
 /** Begins the type of a key that holds neither a hash of this format nor a string. */
@@ -120,7 +120,7 @@ end
 return answers`);
 
 /**
- * Returns ID and bytes of events that nobody has claimed, the least IDs first. KEYS: both keys of the outbox, a sorted
+ * Returns ID and bytes of events that are not claimed, the least IDs first. KEYS: both keys of the outbox, a sorted
  * set of IDs by the end of their claims (0: never claimed) and a hash of bytes. ARGV: how many, for how many
  * milliseconds.
  */

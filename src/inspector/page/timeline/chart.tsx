@@ -16,7 +16,7 @@ const JUMP = (ROW_HEIGHT * SPARE_ROWS) / 2;
 
 interface ChartProps {
   readonly timeline: Timeline;
-  /** Those that are shown. */
+  /** The rows that are shown. */
   readonly rows: readonly Row[];
   /** Where what is pending ends. */
   readonly now: number;
@@ -70,7 +70,7 @@ export function Chart({ timeline, rows, now, view }: ChartProps) {
   );
 }
 
-/** More bars than these are not told in words: the panel has them all. */
+/** The maximum number of bars that are described in words; the panel has them all. */
 const MOST_WORDS = 20;
 
 /** A placeholder for the rows that are not drawn. */

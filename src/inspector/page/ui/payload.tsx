@@ -8,7 +8,7 @@ import { toast } from '../core/toasts.ts';
 const MOST_PIECES = 3000;
 
 interface PayloadProps {
-  /** Absent: it is no longer kept, or there is none. */
+  /** Absent if it is no longer kept, or never existed. */
   readonly of: PayloadView | undefined;
   readonly label?: string;
   /** The text if it is absent. */
