@@ -58,8 +58,6 @@ export class WorkflowService implements BlockService {
     this.#completions = new Completions(deps.clock);
     this.#waits = new Waits({
       completions: this.#completions,
-      engine: () => this.#engine,
-      forwarding: () => this.#forwarding,
       call: (work) => this.#call('ERR_GET_WORKFLOW', work),
     });
     this.registry = new Registry(
@@ -223,9 +221,10 @@ export class WorkflowService implements BlockService {
     };
     this.#engine = new Engine({ state: store, shards, layout, registry: this.registry, deps: this.#deps, onStatus });
     this.#engine.start(isAtRest);
+    if (!isAtRest) this.#forwarding = this.#forward(this.#engine, this.#membership);
+    this.#waits.start(this.#engine, this.#forwarding);
     if (isAtRest) return;
     this.#surplus = Surplus.of({ ...this.#engine.deps, store: this.#engine.store });
-    this.#forwarding = this.#forward(this.#engine, this.#membership);
     // Pending waits must follow an instance to its new host.
     this.#watch = shards.onChange(() => this.#completions.tellAll());
   }

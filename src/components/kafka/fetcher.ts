@@ -1,5 +1,6 @@
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import { clearTimeout, setTimeout } from '../../util/timers.ts';
+import type { LineOptions } from '../broker/line.ts';
 import type { OutageLog } from '../outage-log.ts';
 import {
   closeClient,
@@ -25,16 +26,14 @@ const UNKNOWN_EPOCH = -1;
 const RETRY: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.5 };
 
 /** The dependencies of a {@link Fetcher}. */
-export interface FetcherDeps {
+export interface FetcherDeps extends Pick<LineOptions, 'topic' | 'group' | 'logger'> {
   readonly makeConsumer: (options: object) => KafkaConsumer;
-  readonly topic: string;
   readonly outages: OutageLog;
   /** A number from 0 to 1. */
   readonly random: () => number;
   /** The partitions to read from now. */
   readonly wanted: () => readonly PartitionOffsets[];
-  readonly fetched: (messages: readonly Fetched[]) => void;
-  readonly warn: (text: string) => void;
+  readonly onFetched: (messages: readonly Fetched[]) => void;
 }
 
 /**
@@ -132,19 +131,19 @@ export class Fetcher {
       }
       partition.next = Math.max(partition.next, first + batch.lastOffsetDelta + 1);
     }
-    if (messages.length > 0) this.#deps.fetched(messages);
+    if (messages.length > 0) this.#deps.onFetched(messages);
   }
 
   /** The broker has deleted what was to be read, or has lost it. */
   async #reset(consumer: KafkaConsumer, partitions: readonly PartitionOffsets[]): Promise<void> {
-    const { topic, warn } = this.#deps;
+    const { topic } = this.#deps;
     const numbers = partitions.map(({ partition }) => partition);
     const oldest = await offsetsAt(consumer, topic, numbers, OLDEST);
     const newest = await offsetsAt(consumer, topic, numbers, NEWEST);
     for (const one of partitions) {
       const [from, to] = [oldest.get(one.partition) ?? 0, newest.get(one.partition) ?? 0];
       if (one.next >= from && one.next <= to) continue;
-      warn(`partition ${one.partition} has no message ${one.next}, only ${from} to ${to}: messages were deleted`);
+      this.#warn(`partition ${one.partition} has no message ${one.next}, only ${from} to ${to}: messages were deleted`);
       one.next = one.next < from ? from : to;
     }
   }
@@ -156,7 +155,7 @@ export class Fetcher {
     void closeClient(consumer);
     this.#failures++;
     if (isUnreachable(error)) this.#deps.outages.onLost(this, reasonOf(error));
-    else if (this.#failures === 2) this.#deps.warn(`no messages can be read: ${reasonOf(error)}`);
+    else if (this.#failures === 2) this.#warn(`no messages can be read: ${reasonOf(error)}`);
     this.#retry = setTimeout(
       () => {
         this.#retry = undefined;
@@ -164,6 +163,11 @@ export class Fetcher {
       },
       backoffDelayMs(RETRY, this.#failures, this.#deps.random),
     );
+  }
+
+  #warn(text: string): void {
+    const { topic, group, logger } = this.#deps;
+    logger.warn({ topic, group }, text);
   }
 
   async end(): Promise<void> {

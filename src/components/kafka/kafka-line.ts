@@ -51,15 +51,15 @@ export class KafkaLine implements Line<KafkaHandle> {
     this.#options = options;
     this.#receiver = receiver;
     const { makeConsumer, outages, random, reading } = deps;
+    const { topic, group, logger } = options;
     this.#commits = new Commits((places) => this.#commit(places), random);
     this.#fetcher = new Fetcher({
-      ...{ makeConsumer, outages, random, topic: options.topic },
+      ...{ makeConsumer, outages, random, topic, group, logger },
       wanted: () => this.#wanted(),
-      fetched: (messages) => {
+      onFetched: (messages) => {
         for (const message of messages) this.#buffer.push(receivedOf(message, reading));
         this.#handOn();
       },
-      warn: (text) => this.#warn(text),
     });
   }
 

@@ -1,21 +1,18 @@
 import { LruCache } from '../../util/lru.ts';
-import { withTimeLimit } from '../../util/time-limit.ts';
 import type { BrokerClient } from '../broker/broker-pubsub.ts';
 import type { Deadline } from '../broker/deadlines.ts';
-import type { Held, LineOptions, LineReceiver } from '../broker/line.ts';
+import type { LineOptions, LineReceiver } from '../broker/line.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
-import { DelayQueues } from './delay-queues.ts';
-import { addressed, again } from './message-properties.ts';
+import { addressed } from './message-properties.ts';
 import type { RabbitConnection } from './rabbit-connection.ts';
-import { type PreparedQueue, type RabbitHandle, RabbitLine } from './rabbit-line.ts';
+import { type RabbitHandle, RabbitLine } from './rabbit-line.ts';
 import { RabbitPublisher } from './rabbit-publisher.ts';
+import { RabbitQueues } from './rabbit-queues.ts';
 import { RabbitTopology } from './rabbit-topology.ts';
-import { exchangeOf, queuePlanOf, type Settings } from './settings.ts';
+import { exchangeOf, type Settings } from './settings.ts';
 
 /** Of so many topics whose name is cut at the broker the whole name is known, for reports. */
 const MAX_LONG_TOPICS = 1_000;
-/** How long a message that goes back to the broker may take. */
-const SEND_AGAIN_LIMIT_MS = 5_000;
 
 /** The dependencies of a {@link RabbitClient}. */
 export interface RabbitClientDeps {
@@ -41,9 +38,7 @@ export class RabbitClient implements BrokerClient<RabbitHandle> {
   readonly name: string;
   readonly #deps: RabbitClientDeps;
   readonly #publisher: RabbitPublisher;
-  /** By connection, since a failure of the one must not hold up the other. */
-  readonly #topology: RabbitTopology;
-  readonly #delays: DelayQueues;
+  readonly #queues: RabbitQueues;
   readonly #keyPrefix: string;
   /** By the name of the exchange, where that is not the topic. */
   readonly #longTopics = new LruCache<string>(MAX_LONG_TOPICS);
@@ -54,8 +49,6 @@ export class RabbitClient implements BrokerClient<RabbitHandle> {
     this.name = name;
     this.#deps = deps;
     this.#keyPrefix = newId();
-    this.#topology = new RabbitTopology(consuming);
-    this.#delays = new DelayQueues(this.#topology, consuming);
     const exchanges = new RabbitTopology(publishing);
     const topicOf = (exchange: string): string => this.#longTopics.get(exchange) ?? exchange;
     this.#publisher = new RabbitPublisher({
@@ -63,6 +56,15 @@ export class RabbitClient implements BrokerClient<RabbitHandle> {
       ensureExchange: (exchange) => exchanges.ensureExchange(exchangeOf(settings, exchange)),
       noQueue: (exchange) => noGroup(topicOf(exchange)),
       logger,
+    });
+    const newKey = (): string => this.#newKey();
+    this.#queues = new RabbitQueues({
+      name,
+      connection: consuming,
+      publisher: this.#publisher,
+      settings,
+      logger,
+      newKey,
     });
   }
 
@@ -103,60 +105,10 @@ export class RabbitClient implements BrokerClient<RabbitHandle> {
 
   async openLine(options: LineOptions, receiver: LineReceiver<RabbitHandle>): Promise<RabbitLine> {
     const { consuming: connection, maxPrefetch, propertiesToMetadata, newId, random } = this.#deps;
-    const line = new RabbitLine(
-      {
-        connection,
-        prepare: () => this.#prepare(options),
-        sendAgain: (queue, entry) => this.#send(queue, entry),
-        sendLater: (queue, entry, delayMs) => this.#sendLater(queue, entry, delayMs),
-        ...{ maxPrefetch, propertiesToMetadata, newId, random },
-      },
-      options,
-      receiver,
-    );
+    const deps = { connection, queues: this.#queues, maxPrefetch, propertiesToMetadata, newId, random };
+    const line = new RabbitLine(deps, options, receiver);
     await line.open();
     return line;
-  }
-
-  async #prepare(options: LineOptions): Promise<PreparedQueue> {
-    const { settings, consuming, logger } = this.#deps;
-    const exchange = exchangeOf(settings, options.topic);
-    const { queue, routingKeys, deadLetters } = queuePlanOf(settings, options, consuming.version[0]);
-    await this.#topology.ensureExchange(exchange);
-    if (deadLetters !== undefined) {
-      await this.#topology.ensureExchange(deadLetters.exchange);
-      await this.#topology.ensureQueue(deadLetters.queue);
-      await this.#topology.bind(deadLetters.queue.name, deadLetters.exchange.name, ['']);
-    }
-    const isAutoDelete = await this.#topology.ensureQueue(queue);
-    await this.#topology.bind(queue.name, exchange.name, routingKeys);
-    if (isAutoDelete && !queue.autoDelete)
-      logger.warn(
-        { topic: exchange.name, queue: queue.name },
-        'another program has declared the queue: it is deleted with its last consumer, and its messages are lost then',
-      );
-    return { name: queue.name, isAutoDelete };
-  }
-
-  #sendLater(queue: string, entry: Held<RabbitHandle>, delayMs: number): Promise<void> | undefined {
-    const delayed = this.#delays.queueFor(queue, delayMs);
-    return delayed?.then((name) => this.#send(name, entry));
-  }
-
-  /** Sends a message to a queue by its name. */
-  async #send(routingKey: string, { message, attempts, handle }: Held<RabbitHandle>): Promise<void> {
-    const deadline = { isOver: false };
-    const properties = again(handle.message, message, attempts, this.#newKey());
-    const sent = new Promise<void>((resolve, reject) => {
-      const settle = (error?: Error): void => (error === undefined ? resolve() : reject(error));
-      const { content: data } = handle.message;
-      this.#publisher.publish({ exchange: '', routingKey, data, properties, deadline, settle });
-    });
-    try {
-      await withTimeLimit(sent, SEND_AGAIN_LIMIT_MS, () => new Error(`${this.name} does not respond`));
-    } finally {
-      deadline.isOver = true;
-    }
   }
 
   async close(): Promise<void> {

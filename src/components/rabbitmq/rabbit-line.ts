@@ -7,6 +7,7 @@ import { RECONNECT, SHORT_LIFE_MS } from '../reconnector.ts';
 import type { AmqpChannel, AmqpMessage } from './driver.ts';
 import { attemptsAfterReturn, attemptsOf, keyOf, messageOf } from './message-properties.ts';
 import type { RabbitConnection } from './rabbit-connection.ts';
+import type { PreparedQueue, RabbitQueues } from './rabbit-queues.ts';
 
 // Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
 const { performance } = globalThis;
@@ -19,22 +20,10 @@ export interface RabbitHandle {
   readonly consumer: number;
 }
 
-/** A queue to consume. */
-export interface PreparedQueue {
-  readonly name: string;
-  /** Whether it is deleted, with its messages, when it has no consumer. */
-  readonly isAutoDelete: boolean;
-}
-
 /** The dependencies of a {@link RabbitLine}. */
 export interface RabbitLineDeps {
   readonly connection: RabbitConnection;
-  /** Declares the queue and what belongs to it, if it does not exist. */
-  readonly prepare: () => Promise<PreparedQueue>;
-  /** Sends a message to the queue again, with the number of its deliveries. */
-  readonly sendAgain: (queue: string, entry: Held<RabbitHandle>) => Promise<void>;
-  /** Sends a message to the queue in `delayMs`; `undefined` if the broker cannot delay it. */
-  readonly sendLater: (queue: string, entry: Held<RabbitHandle>, delayMs: number) => Promise<void> | undefined;
+  readonly queues: RabbitQueues;
   /** The most messages that the broker hands out ahead. */
   readonly maxPrefetch: number;
   readonly propertiesToMetadata: boolean;
@@ -81,7 +70,7 @@ export class RabbitLine implements Line<RabbitHandle> {
   /** Rejects if the broker does not respond or refuses. */
   async open(): Promise<void> {
     const connection = await this.#deps.connection.open();
-    this.#queue = await this.#deps.prepare();
+    this.#queue = await this.#deps.queues.prepare(this.#options);
     const channel = await connection.createChannel();
     let error: unknown;
     channel.on('error', (reason: unknown) => {
@@ -112,7 +101,7 @@ export class RabbitLine implements Line<RabbitHandle> {
   delay(entry: Held<RabbitHandle>, delayMs: number): Promise<void> | undefined {
     if (delayMs < MIN_DELAY_AT_BROKER_MS) return undefined;
     const { handle } = entry;
-    const sent = this.#deps.sendLater(this.#queue.name, entry, delayMs);
+    const sent = this.#deps.queues.sendLater(this.#queue.name, entry, delayMs);
     return sent?.then(
       () => this.ack(handle),
       (error: unknown) => {
@@ -261,7 +250,7 @@ export class RabbitLine implements Line<RabbitHandle> {
     // The channel closes next: none that is on its way may be left without its acknowledgement.
     const results = await Promise.allSettled(
       uncounted.map(async (entry) => {
-        await this.#deps.sendAgain(this.#queue.name, entry);
+        await this.#deps.queues.sendAgain(this.#queue.name, entry);
         await this.ack(entry.handle);
       }),
     );

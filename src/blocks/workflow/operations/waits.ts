@@ -11,8 +11,6 @@ import type { Completions, WaitOptions } from './completions.ts';
 /** The dependencies of {@link Waits}. */
 export interface WaitsDeps {
   readonly completions: Completions;
-  readonly engine: () => Engine | undefined;
-  readonly forwarding: () => Forwarding | undefined;
   /** Reads the store. */
   readonly call: <T>(work: (engine: Engine) => Promise<T>) => Promise<T>;
 }
@@ -26,9 +24,17 @@ const REACHED: Readonly<Record<AwaitedStatus, (status: WorkflowStatus) => boolea
 /** Waits for instances, wherever they are. */
 export class Waits {
   readonly #deps: WaitsDeps;
+  #engine: Engine | undefined;
+  #forwarding: Forwarding | undefined;
 
   constructor(deps: WaitsDeps) {
     this.#deps = deps;
+  }
+
+  /** Workflows run from now on. Without `forwarding`, other hosts are not asked. */
+  start(engine: Engine, forwarding: Forwarding | undefined): void {
+    this.#engine = engine;
+    this.#forwarding = forwarding;
   }
 
   /** Waits until an instance is in a state. `isForOther`: another host asks, and only for instances of this host. */
@@ -38,22 +44,21 @@ export class Waits {
     options: WaitOptions,
   ): Promise<InstanceView> {
     if (!canBeInstanceId(id)) throw notFound(id);
-    const { engine, completions } = this.#deps;
     const isSo = REACHED[until];
     let watch: InstanceWatch | undefined;
     const ask = (told?: InstanceView): InstanceView | undefined | Promise<InstanceView | undefined> => {
       if (told !== undefined && isSo(told.status)) return told;
-      const isOurs = engine()?.owns(id) === true;
+      const isOurs = this.#engine?.owns(id) === true;
       if (isForOther && !isOurs) throw new Error('the instance is not one of this host');
       watch ??= this.#watchElsewhere(id, until);
       if (watch?.isAsked && !isOurs) return undefined;
       // A live instance of this host notifies of its changes.
-      const live = isOurs ? engine()?.pool.get(id) : undefined;
+      const live = isOurs ? this.#engine?.pool.get(id) : undefined;
       if (live !== undefined && !isSo(live.record.status)) return undefined;
       return this.#viewOnce(id, isSo);
     };
     try {
-      return await completions.wait(id, ask, options);
+      return await this.#deps.completions.wait(id, ask, options);
     } finally {
       watch?.[Symbol.dispose]();
     }
@@ -72,8 +77,8 @@ export class Waits {
 
   /** Another host, or the store, has news of its instances. */
   #watchElsewhere(instanceId: string, until: AwaitedStatus): InstanceWatch | undefined {
-    const { engine, forwarding, completions } = this.#deps;
-    if (engine()?.owns(instanceId) !== false) return undefined;
-    return forwarding()?.watch(instanceId, until, (view) => completions.tell(instanceId, () => view));
+    if (this.#engine?.owns(instanceId) !== false) return undefined;
+    const { completions } = this.#deps;
+    return this.#forwarding?.watch(instanceId, until, (view) => completions.tell(instanceId, () => view));
   }
 }
