@@ -259,27 +259,32 @@ export function writeNumber(writer: BinaryWriter, count: number): void {
   writer.f64(count);
 }
 
-/** Reads the reply to a `count`. */
-export function readNumber(reader: BinaryReader): number | Failure {
-  return reader.byte() === FAILED ? readFailure(reader) : reader.f64();
+/** Reads the reply to a `count`. @throws StateError if it has failed. */
+export function readNumber(reader: BinaryReader): number {
+  checkDone(reader);
+  return reader.f64();
 }
 
-/** Reads the reply to a `get`. */
-export function readEntry(reader: BinaryReader): Entry | undefined | Failure {
-  if (reader.byte() === FAILED) return readFailure(reader);
+/** Reads the reply to a `get`. @throws StateError if it has failed. */
+export function readEntry(reader: BinaryReader): Entry | undefined {
+  checkDone(reader);
   if (reader.u32() === 0) return undefined;
   const version = reader.f64();
   return { version, value: readValueOf(reader) };
 }
 
-/** Reads the reply to a `scan`. */
-export function readEntries(reader: BinaryReader): KeyedEntry[] | Failure {
-  if (reader.byte() === FAILED) return readFailure(reader);
+/** Reads the reply to a `scan`. @throws StateError if it has failed. */
+export function readEntries(reader: BinaryReader): KeyedEntry[] {
+  checkDone(reader);
   return listOf(reader, () => {
     const key = reader.text();
     const version = reader.f64();
     return { key, version, value: readValueOf(reader) };
   });
+}
+
+function checkDone(reader: BinaryReader): void {
+  if (reader.byte() === FAILED) throw errorOf(readFailure(reader));
 }
 
 function readValueOf(reader: BinaryReader): Uint8Array {

@@ -1,14 +1,11 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../util/clock.ts';
 import { serveFile } from '../sqlite-file/file-thread.ts';
-import { BinaryWriter } from './binary-codec.ts';
 import { loadSqlite } from './driver.ts';
 import { stateErrorOf } from './failures.ts';
 import {
-  type Failure,
   readBatches,
   readReads,
-  type WorkerReply,
   type WorkerRequest,
   type WorkerSettings,
   writeFailure,
@@ -18,28 +15,24 @@ import {
 } from './protocol.ts';
 import { closeDatabase, openDatabase } from './schema.ts';
 import { SqliteEngine } from './sqlite-engine.ts';
+import { ThreadPort } from './thread-port.ts';
 
 /** Idle time after which the log is moved into the database file. */
 const QUIET_MS = 50;
 
 /** The worker's side of an embedded store: runs requests on the engine and replies. */
 class StoreThread {
-  readonly #port: MessagePort;
+  readonly #port: ThreadPort;
   readonly #engine: SqliteEngine;
-  readonly #settings: WorkerSettings;
-  readonly #writer = new BinaryWriter();
-  #reported: Failure | undefined;
   #quiet: Timer | undefined;
 
   constructor(port: MessagePort, engine: SqliteEngine, settings: WorkerSettings) {
-    this.#port = port;
+    this.#port = new ThreadPort(port, settings, engine);
     this.#engine = engine;
-    this.#settings = settings;
   }
 
   start(warning: string | undefined): void {
-    this.#port.on('message', (request: WorkerRequest) => this.#run(request));
-    this.#post({ opened: true, ...(warning !== undefined && { warning }) });
+    this.#port.open(warning, (request) => this.#run(request));
   }
 
   #run({ reads, commits, control }: WorkerRequest): void {
@@ -47,28 +40,29 @@ class StoreThread {
     if (reads !== undefined) this.#answerReads(reads);
     if (commits !== undefined) this.#answerCommits(commits);
     if (control === 'probe') this.#probe();
-    if (control === 'close') this.#close();
+    if (control === 'close') this.#port.close();
     else this.#tidyLog();
   }
 
   #answerReads(packet: Uint8Array): void {
+    const { writer } = this.#port;
     for (const read of readReads(packet)) {
       const answer = this.#engine.read(read);
-      if (typeof answer === 'number') writeNumber(this.#writer, answer);
-      else if ('kind' in answer) writeFailure(this.#writer, answer);
-      else writeRows(this.#writer, answer);
+      if (typeof answer === 'number') writeNumber(writer, answer);
+      else if ('kind' in answer) writeFailure(writer, answer);
+      else writeRows(writer, answer);
     }
-    this.#post({ reads: this.#writer.take() });
+    this.#port.answerReads();
   }
 
   #answerCommits(packet: Uint8Array): void {
-    for (const outcome of this.#engine.commit(readBatches(packet))) writeOutcome(this.#writer, outcome);
-    this.#post({ commits: this.#writer.take() });
+    for (const outcome of this.#engine.commit(readBatches(packet))) writeOutcome(this.#port.writer, outcome);
+    this.#port.answerCommits();
   }
 
   #probe(): void {
     this.#engine.probe();
-    this.#post({});
+    this.#port.report();
   }
 
   /** After the replies, so that no caller has to wait for it. */
@@ -79,34 +73,8 @@ class StoreThread {
 
   #checkpoint(): void {
     this.#engine.checkpoint();
-    if (this.#failureToReport() !== undefined) this.#post({});
+    this.#port.report();
   }
-
-  /** The change of the engine's failure to report; `undefined` if there is none, `null` if the engine works again. */
-  #failureToReport(): Failure | null | undefined {
-    const { failure } = this.#engine;
-    if (failure?.message === this.#reported?.message) return undefined;
-    return failure === undefined ? null : { kind: failure.kind, message: failure.message };
-  }
-
-  #post(reply: WorkerReply): void {
-    const failure = this.#failureToReport();
-    if (failure !== undefined) this.#reported = failure ?? undefined;
-    const buffers = [reply.reads, reply.commits].flatMap((packet) => (packet === undefined ? [] : [packet.buffer]));
-    this.#port.postMessage(failure === undefined ? reply : { ...reply, failure }, buffers as ArrayBuffer[]);
-  }
-
-  /** Closes the database and lets the thread end by itself: terminating it in the driver would abort the process. */
-  #close(): void {
-    this.#engine.close();
-    tellClosed(this.#settings);
-    this.#port.close();
-  }
-}
-
-function tellClosed({ closed }: WorkerSettings): void {
-  Atomics.store(closed, 0, 1);
-  Atomics.notify(closed, 0);
 }
 
 async function openEngine(
@@ -139,10 +107,7 @@ async function serve(port: MessagePort, settings: WorkerSettings): Promise<void>
     });
     new StoreThread(port, engine, settings).start(warning);
   } catch (error) {
-    const { kind, message } = stateErrorOf(error, settings.path);
-    tellClosed(settings);
-    port.postMessage({ failure: { kind, message } } satisfies WorkerReply);
-    port.close();
+    ThreadPort.refuse(port, settings, stateErrorOf(error, settings.path));
   }
 }
 

@@ -1,8 +1,9 @@
 import type { MessagePort } from 'node:worker_threads';
 import { isStateError, quote, StateError } from '../../state/errors.ts';
-import { BinaryReader, BinaryWriter } from '../embedded/binary-codec.ts';
+import { BinaryReader } from '../embedded/binary-codec.ts';
 import { loadSqlite } from '../embedded/driver.ts';
-import type { Failure, WorkerReply, WorkerRequest } from '../embedded/protocol.ts';
+import type { WorkerRequest } from '../embedded/protocol.ts';
+import { ThreadPort } from '../embedded/thread-port.ts';
 import { type EngineSettings, FileEngine } from './file-engine.ts';
 import { packEvents, packFailure, packFound, packOutcomes, unpackRead, unpackWrite } from './protocol.ts';
 
@@ -19,83 +20,54 @@ export interface FileThreadSettings extends EngineSettings {
 export async function serveFile(port: MessagePort, settings: FileThreadSettings): Promise<void> {
   try {
     const engine = new FileEngine(await loadSqlite(), settings);
-    new FileThread(port, engine, settings.closed).start(settings.path);
+    new FileThread(port, engine, settings).start(settings.path);
   } catch (error) {
-    const { kind, message } = isStateError(error) ? error : new StateError('failed', String(error));
-    tellClosed(settings.closed);
-    port.postMessage({ failure: { kind, message } } satisfies WorkerReply);
-    port.close();
+    ThreadPort.refuse(port, settings, isStateError(error) ? error : new StateError('failed', String(error)));
   }
 }
 
 /** The thread's side of a database file: runs requests on the engine and replies. */
 class FileThread {
-  readonly #port: MessagePort;
+  readonly #port: ThreadPort;
   readonly #engine: FileEngine;
-  readonly #closed: Int32Array;
-  readonly #writer = new BinaryWriter();
-  #reported: Failure | undefined;
 
-  constructor(port: MessagePort, engine: FileEngine, closed: Int32Array) {
-    this.#port = port;
+  constructor(port: MessagePort, engine: FileEngine, settings: FileThreadSettings) {
+    this.#port = new ThreadPort(port, settings, engine);
     this.#engine = engine;
-    this.#closed = closed;
   }
 
   start(path: string): void {
-    this.#port.on('message', (request: WorkerRequest) => this.#run(request));
-    const warning = warningOf(this.#engine.sqliteVersion, path);
-    this.#post({ opened: true, ...(warning !== undefined && { warning }) });
+    this.#port.open(warningOf(this.#engine.sqliteVersion, path), (request) => this.#run(request));
   }
 
   #run({ reads, commits, control }: WorkerRequest): void {
     if (reads !== undefined) this.#answerReads(new BinaryReader(reads));
     if (commits !== undefined) this.#answerWrites(new BinaryReader(commits));
     if (control === 'clean') this.#engine.clean();
-    if (control === 'close') this.#close();
+    if (control === 'close') this.#port.close();
   }
 
   #answerReads(packet: BinaryReader): void {
+    const { writer } = this.#port;
     while (!packet.atEnd) {
       const found = this.#engine.read(unpackRead(packet));
-      if (isStateError(found)) packFailure(this.#writer, found);
-      else packFound(this.#writer, found);
+      if (isStateError(found)) packFailure(writer, found);
+      else packFound(writer, found);
     }
-    this.#post({ reads: this.#writer.take() });
+    this.#port.answerReads();
   }
 
   #answerWrites(packet: BinaryReader): void {
+    const { writer } = this.#port;
     const writes: ReturnType<typeof unpackWrite>[] = [];
     while (!packet.atEnd) writes.push(unpackWrite(packet));
     for (const answer of this.#engine.write(writes)) {
-      if (isStateError(answer)) packFailure(this.#writer, answer);
-      else if ('events' in answer) packEvents(this.#writer, answer.events);
-      else packOutcomes(this.#writer, answer);
+      if (isStateError(answer)) packFailure(writer, answer);
+      else if ('events' in answer) packEvents(writer, answer.events);
+      else packOutcomes(writer, answer);
     }
-    this.#post({ commits: this.#writer.take() });
+    this.#port.answerCommits();
   }
-
-  /** With the change of the engine's failure, if there is one; `null` if it works again. */
-  #post(reply: WorkerReply): void {
-    const { failure } = this.#engine;
-    const hasChanged = failure?.message !== this.#reported?.message;
-    this.#reported = failure && { kind: failure.kind, message: failure.message };
-    const buffers = [reply.reads, reply.commits].flatMap((packet) => (packet === undefined ? [] : [packet.buffer]));
-    const told = hasChanged ? { ...reply, failure: this.#reported ?? null } : reply;
-    this.#port.postMessage(told, buffers as ArrayBuffer[]);
-  }
-
-  /** Lets the thread end by itself: terminating it in the driver would abort the process. */
-  #close(): void {
-    this.#engine.close();
-    tellClosed(this.#closed);
-    this.#port.close();
-  }
-}
-
-function tellClosed(closed: Int32Array): void {
-  Atomics.store(closed, 0, 1);
-  Atomics.notify(closed, 0);
 }
 
 function warningOf(version: readonly number[], path: string): string | undefined {

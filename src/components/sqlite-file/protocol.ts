@@ -176,10 +176,8 @@ export function packFailure(writer: BinaryWriter, { kind, message }: StateError)
   writer.text(message);
 }
 
-/** Reads whether a call failed. */
-export function unpackFailure(reader: BinaryReader): StateError | undefined {
-  if (reader.byte() === DONE) return undefined;
-  return new StateError(reader.text() as StateErrorKind, reader.text());
+function checkDone(reader: BinaryReader): void {
+  if (reader.byte() !== DONE) throw new StateError(reader.text() as StateErrorKind, reader.text());
 }
 
 export function packFound(writer: BinaryWriter, found: readonly (FoundValue | undefined)[]): void {
@@ -195,11 +193,15 @@ export function packFound(writer: BinaryWriter, found: readonly (FoundValue | un
   }
 }
 
+/** Reads the answer to a read. @throws StateError if it has failed. */
 export function unpackValues(reader: BinaryReader): readonly (StoredValue | undefined)[] {
+  checkDone(reader);
   return listOf(reader, () => unpackValue(reader));
 }
 
+/** Reads the answer to a list. @throws StateError if it has failed. */
 export function unpackEntries(reader: BinaryReader): readonly KeyedValue[] {
+  checkDone(reader);
   return listOf(reader, () => unpackValue(reader)).filter((value) => value !== undefined);
 }
 
@@ -219,7 +221,9 @@ export function packOutcomes(writer: BinaryWriter, outcomes: readonly WriteOutco
   }
 }
 
+/** Reads the answer to a write. @throws StateError if it has failed. */
 export function unpackOutcomes(reader: BinaryReader): readonly WriteOutcome[] {
+  checkDone(reader);
   return listOf(reader, () => {
     const status = STATUSES[reader.byte()] ?? 'skipped';
     const etag = reader.text();
@@ -236,6 +240,8 @@ export function packEvents(writer: BinaryWriter, events: readonly OutboxEvent[])
   }
 }
 
+/** Reads the answer to a claim. @throws StateError if it has failed. */
 export function unpackEvents(reader: BinaryReader): readonly OutboxEvent[] {
+  checkDone(reader);
   return listOf(reader, () => ({ id: reader.text(), bytes: reader.bytes() }));
 }

@@ -1,11 +1,11 @@
-import { closedError, failureFields, type StateError } from '../../state/errors.ts';
+import type { StateError } from '../../state/errors.ts';
 import { textAfter } from '../../state/keys.ts';
-import { clearInterval, setImmediate, setInterval } from '../../util/timers.ts';
+import { clearInterval, setInterval } from '../../util/timers.ts';
 import type { ComponentContext } from '../component.ts';
 import type { BinaryReader, BinaryWriter } from '../embedded/binary-codec.ts';
-import { PendingCalls } from '../embedded/pending-calls.ts';
-import { errorOf, type Failure, type FileSettings, type WorkerReply } from '../embedded/protocol.ts';
+import type { FileSettings } from '../embedded/protocol.ts';
 import { Thread } from '../embedded/thread.ts';
+import { ThreadCalls } from '../embedded/thread-calls.ts';
 import type {
   KeyedValue,
   KeyValueOperation,
@@ -23,7 +23,6 @@ import {
   packWrite,
   unpackEntries,
   unpackEvents,
-  unpackFailure,
   unpackOutcomes,
   unpackValues,
 } from './protocol.ts';
@@ -49,38 +48,21 @@ export async function openSqliteKeyValue(
   return new SqliteKeyValue(thread, settings, context);
 }
 
-/**
- * Values in a database file in the form of Dapr's `state.sqlite`. Calls are packed as they come and sent to the thread
- * once per turn of the event loop, changes as a group: one transaction, and one sync.
- */
+/** Values in a database file in the form of Dapr's `state.sqlite`. The changes of a group are one transaction. */
 export class SqliteKeyValue implements KeyValueStore {
   readonly outbox: KeyValueOutbox;
-  readonly #thread: Thread;
-  readonly #context: ComponentContext;
-  readonly #path: string;
-  /** Whose events they are. */
+  readonly #calls: ThreadCalls;
+  /** The owner of the events. */
   readonly #owner: string;
-  readonly #reads = new PendingCalls();
-  readonly #writes = new PendingCalls();
   readonly #cleanup: NodeJS.Timeout | undefined;
-  #isFlushScheduled = false;
-  #isWriting = false;
-  #failure: StateError | undefined;
-  /** Why calls are no longer accepted. */
-  #ended: StateError | undefined;
-  #closing: Promise<void> | undefined;
-  /** Tells the close that no call is pending any more. */
-  #settled: () => void = () => undefined;
 
-  constructor(thread: Thread, settings: SqliteKeyValueSettings, context: ComponentContext) {
-    this.#thread = thread;
-    this.#context = context;
-    this.#path = settings.path;
-    this.#owner = `${context.appId}||${settings.name}`;
-    if (thread.warning !== undefined) context.logger.info({ store: settings.name }, thread.warning);
-    thread.listen({ onReply: (reply) => this.#onReply(reply), onLost: (error) => this.#onLost(error) });
+  constructor(thread: Thread, settings: SqliteKeyValueSettings, { appId, logger }: ComponentContext) {
+    const { name, path, cleanupIntervalMs } = settings;
+    this.#owner = `${appId}||${name}`;
+    if (thread.warning !== undefined) logger.info({ store: name }, thread.warning);
+    this.#calls = new ThreadCalls({ thread, logger, logFields: { file: path } });
     const clean = (): void => thread.send({ control: 'clean' });
-    if (settings.cleanupIntervalMs > 0) this.#cleanup = setInterval(clean, settings.cleanupIntervalMs).unref();
+    if (cleanupIntervalMs > 0) this.#cleanup = setInterval(clean, cleanupIntervalMs).unref();
     this.outbox = {
       claim: (limit, leaseMs) => this.#change((writer) => packClaim(writer, this.#owner, limit, leaseMs), unpackEvents),
       remove: async (ids) => {
@@ -90,24 +72,23 @@ export class SqliteKeyValue implements KeyValueStore {
   }
 
   get failure(): StateError | undefined {
-    return this.#failure;
+    return this.#calls.failure;
   }
 
   async read(keys: readonly string[]): Promise<readonly (StoredValue | undefined)[]> {
-    this.#checkOpen();
+    this.#calls.checkOpen();
     if (keys.length === 0) return [];
-    packRead(this.#reads.writer(), keys);
-    return this.#ask(this.#reads, unpackValues);
+    return this.#calls.read((writer) => packRead(writer, keys), unpackValues);
   }
 
   async list(
     prefix: string,
     page: { readonly after?: string; readonly limit: number },
   ): Promise<readonly KeyedValue[]> {
-    this.#checkOpen();
+    this.#calls.checkOpen();
     const end = prefix === '' ? NO_END : Buffer.from(textAfter(prefix));
-    packList(this.#reads.writer(), [prefix, page.after ?? '', end], page.limit);
-    return this.#ask(this.#reads, unpackEntries);
+    const range = [prefix, page.after ?? '', end] as const;
+    return this.#calls.read((writer) => packList(writer, range, page.limit), unpackEntries);
   }
 
   async write(operations: readonly KeyValueOperation[], options: WriteOptions): Promise<readonly WriteOutcome[]> {
@@ -117,87 +98,12 @@ export class SqliteKeyValue implements KeyValueStore {
   }
 
   async #change<T>(pack: (writer: BinaryWriter) => void, unpack: (reader: BinaryReader) => T): Promise<T> {
-    this.#checkOpen();
-    pack(this.#writes.writer());
-    return this.#ask(this.#writes, unpack);
-  }
-
-  #ask<T>(calls: PendingCalls, unpack: (reader: BinaryReader) => T): Promise<T> {
-    this.#scheduleFlush();
-    return new Promise((resolve, reject) => {
-      const settle = (reader: BinaryReader): void => {
-        const failure = unpackFailure(reader);
-        if (failure === undefined) resolve(unpack(reader));
-        else reject(failure);
-      };
-      calls.pending.push({ settle, reject });
-    });
-  }
-
-  #checkOpen(): void {
-    if (this.#ended !== undefined) throw this.#ended;
-  }
-
-  /** At the end of the turn, so that requests from all readable sockets are sent together. */
-  #scheduleFlush(): void {
-    if (this.#isFlushScheduled) return;
-    this.#isFlushScheduled = true;
-    setImmediate(() => this.#flush());
-  }
-
-  /** Changes that arrive while a group is written form the next one. */
-  #flush(): void {
-    this.#isFlushScheduled = false;
-    const reads = this.#reads.next();
-    const commits = this.#isWriting ? undefined : this.#writes.next();
-    if (reads === undefined && commits === undefined) return;
-    if (commits !== undefined) this.#isWriting = true;
-    this.#thread.setBusy(true);
-    this.#thread.send({ ...(reads && { reads }), ...(commits && { commits }) });
-    if (this.#reads.packed > 0) this.#scheduleFlush();
-  }
-
-  #onReply({ reads, commits, failure }: WorkerReply): void {
-    if (failure !== undefined) this.#onFailure(failure);
-    if (reads !== undefined) this.#reads.settle(reads);
-    if (commits !== undefined) {
-      this.#isWriting = false;
-      this.#writes.settle(commits);
-      if (this.#writes.packed > 0) this.#scheduleFlush();
-    }
-    if (!this.#reads.isIdle || !this.#writes.isIdle) return;
-    if (this.#closing === undefined) this.#thread.setBusy(false);
-    else this.#settled();
-  }
-
-  #onFailure(failure: Failure | null): void {
-    this.#failure = failure === null ? undefined : errorOf(failure);
-    const { logger } = this.#context;
-    if (this.#failure === undefined) logger.warn({ file: this.#path }, 'the state store works again');
-    else logger.error({ file: this.#path, ...failureFields(this.#failure) }, 'the state store does not work');
-  }
-
-  #onLost(error: StateError): void {
-    this.#failure = error;
-    this.#ended ??= error;
-    this.#context.logger.error({ file: this.#path, ...failureFields(error) }, 'the state store does not work');
-    this.#reads.fail(error);
-    this.#writes.fail(error);
-    this.#settled();
+    this.#calls.checkOpen();
+    return this.#calls.change(pack, unpack);
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    this.#ended ??= closedError();
     clearInterval(this.#cleanup);
-    if (!this.#reads.isIdle || !this.#writes.isIdle)
-      await new Promise<void>((resolve) => {
-        this.#settled = resolve;
-      });
-    await this.#thread.close();
+    return this.#calls.close();
   }
 }
