@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { databaseFileOf } from '../src/components/embedded/directory.ts';
-import { Connection, loadSqlite } from '../src/components/embedded/driver.ts';
+import { loadSqlite, SqliteConnection } from '../src/components/embedded/driver.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../src/components/embedded/embedded-store.ts';
 import { MemoryStore } from '../src/components/memory/memory-store.ts';
 import { counterPart, keyOf } from '../src/state/keys.ts';
@@ -43,7 +43,7 @@ function storeStep(store: EmbeddedStore | MemoryStore, size: number): () => Prom
   return () => Promise.all(Array.from({ length: size }, () => store.commit({ put: [{ key: nextKey(), value }] })));
 }
 
-function openDirectly(connection: Connection): (size: number) => () => undefined {
+function openDirectly(connection: SqliteConnection): (size: number) => () => undefined {
   createTable(connection);
   const insert = connection.statement('INSERT INTO entry (key, version, value) VALUES (?, ?, ?)');
   return (size) => () => {
@@ -54,7 +54,7 @@ function openDirectly(connection: Connection): (size: number) => () => undefined
   };
 }
 
-async function compareRates(store: EmbeddedStore, memory: MemoryStore, direct: Connection): Promise<void> {
+async function compareRates(store: EmbeddedStore, memory: MemoryStore, direct: SqliteConnection): Promise<void> {
   const directStep = openDirectly(direct);
   console.log('at a time | embedded/s | SQLite directly/s | memory/s | embedded ÷ SQLite');
   for (const size of SIZES) {
@@ -101,7 +101,7 @@ async function measureLatency(store: EmbeddedStore, title: string): Promise<void
 const root = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
 try {
   const sqlite = await loadSqlite();
-  const direct = new Connection(sqlite, databaseFileOf(root));
+  const direct = new SqliteConnection(sqlite, databaseFileOf(root));
   await using store = await openEmbeddedStore(join(root, 'fast'), context);
   await using memory = new MemoryStore(context);
   await compareRates(store, memory, direct);

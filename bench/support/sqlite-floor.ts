@@ -1,5 +1,5 @@
 import { databaseFileOf } from '../../src/components/embedded/directory.ts';
-import { Connection, loadSqlite } from '../../src/components/embedded/driver.ts';
+import { loadSqlite, SqliteConnection } from '../../src/components/embedded/driver.ts';
 import type { Batch, StateDefinition } from '../../src/state/store.ts';
 
 /** A store that notes what is committed to it. */
@@ -30,7 +30,7 @@ export function recorded(inner: StateDefinition): Recorded {
 }
 
 /** The table of the embedded store with its settings; the checkpoint is SQLite's own, every 1000 pages. */
-export function createTable(connection: Connection): void {
+export function createTable(connection: SqliteConnection): void {
   connection.execute(`PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
     CREATE TABLE entry (key BLOB PRIMARY KEY, version INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID`);
 }
@@ -40,7 +40,7 @@ export function createTable(connection: Connection): void {
  * on SQLite can be faster than. Returns how many milliseconds it took.
  */
 export async function writtenDirectlyMs(directory: string, commits: readonly Batch[]): Promise<number> {
-  const connection = new Connection(await loadSqlite(), databaseFileOf(directory));
+  const connection = new SqliteConnection(await loadSqlite(), databaseFileOf(directory));
   createTable(connection);
   const insert = connection.statement('INSERT OR REPLACE INTO entry (key, version, value) VALUES (?, ?, ?)');
   const remove = connection.statement('DELETE FROM entry WHERE key = ?');

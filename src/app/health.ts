@@ -46,7 +46,7 @@ export function resolveHealth(options: boolean | AppHealthOptions | undefined): 
 }
 
 /** Dependencies of {@link AppHealth}. */
-export interface HealthDeps {
+export interface AppHealthDeps {
   readonly clock: Clock;
   readonly work: Work;
   /** Checks once; returns the problem, if any. */
@@ -58,13 +58,13 @@ export interface HealthDeps {
 /** Checks the application's health again and again. It is unhealthy before the first success. */
 export class AppHealth {
   readonly #settings: HealthSettings;
-  readonly #deps: HealthDeps;
+  readonly #deps: AppHealthDeps;
   #isHealthy = false;
   #failures = 0;
   #timer: Timer | undefined;
   #stopped = false;
 
-  constructor(settings: HealthSettings, deps: HealthDeps) {
+  constructor(settings: HealthSettings, deps: AppHealthDeps) {
     this.#settings = settings;
     this.#deps = deps;
   }

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { parseGoDuration } from '../util/duration.ts';
 import { parseGoBoolean } from '../util/go-boolean.ts';
 import { suggest } from '../util/suggest.ts';
-import { type Failure, misuse } from './failure.ts';
+import { type CommandFailure, misuse } from './failure.ts';
 
 /** A flag of a command. */
 export interface Flag {
@@ -125,7 +125,7 @@ function readValue(token: Extract<Token, { kind: 'option' }>, flag: Flag, about:
   return value;
 }
 
-function unknownFlag(given: string, flags: readonly Flag[], about: string): Failure {
+function unknownFlag(given: string, flags: readonly Flag[], about: string): CommandFailure {
   const raw = given.replace(/=.*/s, '');
   const known = flags.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
   const name = raw.replace(/^-+/, '');
@@ -206,7 +206,7 @@ export class FlagValues {
     return Math.ceil(ms);
   }
 
-  #refuse(name: string, expected: string): Failure {
+  #refuse(name: string, expected: string): CommandFailure {
     return misuse(`--${name} must be ${expected}: actual is ${JSON.stringify(this.text(name))}`, this.#about);
   }
 }

@@ -4,7 +4,7 @@ import { harmlessLines } from '../util/harmless-text.ts';
 import { suggest } from '../util/suggest.ts';
 import { VERSION } from '../version.ts';
 import type { CommandContext } from './command-context.ts';
-import { EXIT, Failure } from './failure.ts';
+import { CommandFailure, EXIT } from './failure.ts';
 import { generalHelp } from './help.ts';
 import { inWordsOfCommand } from './option-names.ts';
 
@@ -17,7 +17,7 @@ export async function runCommandLine(args: readonly string[], context: CommandCo
   } catch (error) {
     // Names of an application may be in it.
     context.stderr.write(`insidecar: ${harmlessLines(told(error))}\n`);
-    return error instanceof Failure ? error.exitCode : EXIT.failed;
+    return error instanceof CommandFailure ? error.exitCode : EXIT.failed;
   }
 }
 
@@ -53,7 +53,7 @@ async function dispatch(args: readonly string[], context: CommandContext): Promi
     default: {
       const meant = suggest(command, [...COMMANDS, '--version', '--help']);
       const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-      throw new Failure(`unknown command ${command}.${hint}\nSee insidecar --help.`, EXIT.usage);
+      throw new CommandFailure(`unknown command ${command}.${hint}\nSee insidecar --help.`, EXIT.usage);
     }
   }
 }
@@ -61,6 +61,6 @@ async function dispatch(args: readonly string[], context: CommandContext): Promi
 /** The text of an error: the message if it is meant for users, else the stack. */
 function told(thrown: unknown): string {
   const error = inWordsOfCommand(thrown);
-  if (error instanceof Failure || isSidecarError(error) || isStateError(error)) return messageOf(error);
+  if (error instanceof CommandFailure || isSidecarError(error) || isStateError(error)) return messageOf(error);
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

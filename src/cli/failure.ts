@@ -2,7 +2,7 @@
 export const EXIT = { failed: 1, usage: 2, notExecutable: 126, notFound: 127, signalBase: 128 } as const;
 
 /** An error message for the user of the command: without a stack, with advice if possible. */
-export class Failure extends Error {
+export class CommandFailure extends Error {
   override readonly name: string = 'Failure';
   readonly exitCode: number;
 
@@ -13,6 +13,6 @@ export class Failure extends Error {
 }
 
 /** The command line is wrong; `about` is the command whose help to read. */
-export function misuse(message: string, about = 'run'): Failure {
-  return new Failure(`${message}\nSee insidecar ${about} --help.`, EXIT.usage);
+export function misuse(message: string, about = 'run'): CommandFailure {
+  return new CommandFailure(`${message}\nSee insidecar ${about} --help.`, EXIT.usage);
 }

@@ -3,7 +3,7 @@ import { messageOf } from '../errors.ts';
 import type { StateDefinition, StateStore } from '../state/store.ts';
 import { type FlagValues, readArguments } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
-import { Failure, misuse } from './failure.ts';
+import { CommandFailure, misuse } from './failure.ts';
 import { migrateStateHelp } from './help.ts';
 import { openLog } from './log.ts';
 import { labels } from './output.ts';
@@ -31,7 +31,7 @@ export async function migrateState(args: readonly string[], context: CommandCont
   await using source = await openState(from, opening);
   await using target = await openState(to, opening);
   const { entries, bytes } = await move(source, target, context);
-  if (entries === 0) throw new Failure(`there is nothing in ${String(from.place)}`);
+  if (entries === 0) throw new CommandFailure(`there is nothing in ${String(from.place)}`);
   context.stdout.write(
     `moved ${entries} entries (${bytes} bytes) from ${String(from.place)} to ${String(to.place)}; every one was compared\n`,
   );
@@ -61,7 +61,7 @@ async function move(source: StateStore, target: StateStore, context: CommandCont
     return await moveState({ source, target, clock, onProgress });
   } catch (error) {
     if (!hasBegun) throw error;
-    throw new Failure(
+    throw new CommandFailure(
       `${messageOf(error)}\nThe target is incomplete, and no sidecar starts on it. Run the command again: it begins anew.`,
       undefined,
       error,

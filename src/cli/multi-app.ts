@@ -5,7 +5,7 @@ import { formatFinding, loadMultiApp, type MultiAppEntry, type MultiAppHealth } 
 import { withoutBrackets } from '../util/host.ts';
 import type { WireName } from '../wire.ts';
 import type { CommandLine } from './arguments.ts';
-import { Failure, misuse } from './failure.ts';
+import { CommandFailure, misuse } from './failure.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
 import { type AppSettings, given, limits } from './settings.ts';
 
@@ -50,7 +50,7 @@ export async function readRunFile(
     ...limits(flags),
   };
   const problems = [...sharedPorts(apps), ...apps.flatMap(problemsOf)];
-  if (problems.length > 0) throw new Failure(problems.join('\n'));
+  if (problems.length > 0) throw new CommandFailure(problems.join('\n'));
   return { file, apps: apps.map((app) => settingsOf(app, shared)), notes: notes.map(formatFinding) };
 }
 
@@ -104,7 +104,7 @@ function fileAt(path: string): string {
   try {
     return statSync(path).isDirectory() ? join(path, 'dapr.yaml') : path;
   } catch (error) {
-    throw new Failure(
+    throw new CommandFailure(
       `${JSON.stringify(path)} cannot be read: expected a multi-app file, or a directory with dapr.yaml`,
       1,
       error,

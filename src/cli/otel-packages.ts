@@ -1,6 +1,6 @@
 import type { Meter, TracerProvider } from '@opentelemetry/api';
 import { installName, loadPackage } from '../util/load-package.ts';
-import { Failure } from './failure.ts';
+import { CommandFailure } from './failure.ts';
 
 /** The used parts of OpenTelemetry's SDK, by shape: its packages may be absent. */
 
@@ -70,7 +70,7 @@ export interface PrometheusExporter {
 export type Need = '--metrics-port' | 'spec.tracing of a Configuration' | 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
 /** Packages of OpenTelemetry are not installed. */
-export class MissingPackages extends Failure {}
+export class MissingPackages extends CommandFailure {}
 
 /** The lines of the packages that run on Node 20; newer ones need a newer API. */
 const VERSIONS: Readonly<Record<string, string>> = {

@@ -29,7 +29,7 @@ export const WHILE_IT_WORKS: WaitLimits = { silenceMs: Number.POSITIVE_INFINITY,
 const AT_STOP: WaitLimits = { silenceMs: 5_000, failingMs: 2_000 };
 
 /** A call of the store that is not answered. */
-interface Call {
+interface OpenCall {
   readonly since: number;
   readonly reject: (error: Error) => void;
 }
@@ -53,7 +53,7 @@ export interface PatienceDeps {
 export class Patience {
   readonly #deps: PatienceDeps;
   readonly #stopping = new AbortController();
-  readonly #calls = new Set<Call>();
+  readonly #calls = new Set<OpenCall>();
   #answeredAt = Number.NEGATIVE_INFINITY;
   /** How much of a start is under way that it does not wait for any more. */
   #unawaited = 0;

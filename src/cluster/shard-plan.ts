@@ -4,7 +4,7 @@ import { type HostRecord, type HostTable, hostKey, type ShardLayout, type Stored
 import { assignment, SHARD_COUNT, shardOf } from './shards.ts';
 
 /** A host's view of the hosts and the shards. */
-export interface View {
+export interface ShardView {
   readonly table: HostTable;
   /** The entries of the app ID's shards. */
   readonly owners: readonly KeyedEntry[];
@@ -34,7 +34,7 @@ export interface ShardPlan {
 }
 
 /** Plans the changes of a host's shards. Pure: only the store holds the owners. */
-export function planShards({ table, owners, layout, id, appId, isLive }: View): ShardPlan {
+export function planShards({ table, owners, layout, id, appId, isLive }: ShardView): ShardPlan {
   const byId = new Map(table.hosts.map((host) => [host.id, host]));
   const dead = table.hosts.filter((host) => host.id !== id && !isLive(host));
   const isDead = new Set(dead);
@@ -71,7 +71,7 @@ export function planShards({ table, owners, layout, id, appId, isLive }: View): 
 }
 
 /** The writes of a plan and of the host's own change. */
-export function batchOf(plan: ShardPlan, own: OwnChange, { layout, id }: Pick<View, 'layout' | 'id'>): Batch {
+export function batchOf(plan: ShardPlan, own: OwnChange, { layout, id }: Pick<ShardView, 'layout' | 'id'>): Batch {
   return {
     require: [...own.require, ...plan.require],
     put: [...own.put, ...plan.take.map((shard) => layout.put(shard, id))],

@@ -3,7 +3,7 @@ import { type Link, Linked } from '../util/linked.ts';
 import type { ComponentSubscription, Delivery, Message, SubscribeOptions } from './pubsub.ts';
 
 /** A message queued for one group. */
-export interface QueuedMessage {
+export interface DispatchedMessage {
   readonly message: Message;
   /** The number of deliveries so far. */
   attempts: number;
@@ -12,7 +12,7 @@ export interface QueuedMessage {
 }
 
 /** The queue of a group's messages, as seen by its dispatcher. */
-export interface MessageQueue<Entry extends QueuedMessage> {
+export interface MessageQueue<Entry extends DispatchedMessage> {
   /** Takes the next message that is ready out of the queue. */
   shift(): Entry | undefined;
   /** Puts a message back at the front. */
@@ -30,7 +30,7 @@ export interface MessageQueue<Entry extends QueuedMessage> {
 const SETTLED = Promise.resolve();
 
 /** Delivers a group's messages to its consumers in turn, within the limit of each. */
-export class Dispatcher<Entry extends QueuedMessage> {
+export class Dispatcher<Entry extends DispatchedMessage> {
   readonly queue: MessageQueue<Entry>;
   readonly #consumers: Consumer<Entry>[] = [];
   /** The consumer of the last message. */
@@ -136,7 +136,7 @@ export class Dispatcher<Entry extends QueuedMessage> {
   }
 }
 
-class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
+class Consumer<Entry extends DispatchedMessage> implements ComponentSubscription {
   readonly deliver: SubscribeOptions['deliver'];
   readonly #dispatcher: Dispatcher<Entry>;
   readonly #options: SubscribeOptions;
@@ -242,7 +242,7 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
   }
 }
 
-class HandedOut<Entry extends QueuedMessage> implements Delivery {
+class HandedOut<Entry extends DispatchedMessage> implements Delivery {
   readonly entry: Entry;
   readonly attempt: number;
   /** The delivery's link among those in flight. */

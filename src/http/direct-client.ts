@@ -35,8 +35,8 @@ class DirectClient {
   readonly #other: HttpClient;
   readonly #headLimitBytes: number;
   readonly #heads = new ResponseHeads();
-  readonly #open = new Set<Connection>();
-  readonly #idle: Connection[] = [];
+  readonly #open = new Set<DirectConnection>();
+  readonly #idle: DirectConnection[] = [];
   #sweep: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -69,7 +69,7 @@ class DirectClient {
   }
 
   /** By then the end of the connection has been read, if it has ended. */
-  #sendInNextTurn(connection: Connection, exchange: DirectExchange): void {
+  #sendInNextTurn(connection: DirectConnection, exchange: DirectExchange): void {
     setImmediate(() => {
       if (exchange.isOver) return this.#release(connection);
       if (this.#isClosed) return exchange.fail(closedClient());
@@ -79,8 +79,8 @@ class DirectClient {
     });
   }
 
-  #connect(): Connection {
-    const connection = new Connection(this.#address, {
+  #connect(): DirectConnection {
+    const connection = new DirectConnection(this.#address, {
       heads: this.#heads,
       headLimitBytes: this.#headLimitBytes,
       onIdle: () => this.#release(connection),
@@ -90,13 +90,13 @@ class DirectClient {
     return connection;
   }
 
-  #release(connection: Connection): void {
+  #release(connection: DirectConnection): void {
     if (this.#isClosed || !this.#open.has(connection)) return connection.destroy();
     this.#idle.push(connection);
     this.#sweep ??= setTimeout(() => this.#endIdle(), IDLE_MARGIN_MS / 2).unref();
   }
 
-  #forget(connection: Connection): void {
+  #forget(connection: DirectConnection): void {
     this.#open.delete(connection);
     const at = this.#idle.indexOf(connection);
     if (at !== -1) this.#idle.splice(at, 1);
@@ -118,7 +118,7 @@ class DirectClient {
   }
 }
 
-interface ConnectionDeps {
+interface DirectConnectionDeps {
   readonly heads: ResponseHeads;
   readonly headLimitBytes: number;
   /** The response has been read: the next request may be sent. */
@@ -127,16 +127,16 @@ interface ConnectionDeps {
 }
 
 /** A connection: one request at a time. */
-class Connection {
+class DirectConnection {
   readonly #socket: Socket;
   readonly #parser: ResponseParser;
-  readonly #deps: ConnectionDeps;
+  readonly #deps: DirectConnectionDeps;
   #exchange: DirectExchange | undefined;
   #error: Error | undefined;
   #idleMs = IDLE_MS;
   idleSince = 0;
 
-  constructor(address: { readonly host: string; readonly port: number }, deps: ConnectionDeps) {
+  constructor(address: { readonly host: string; readonly port: number }, deps: DirectConnectionDeps) {
     this.#deps = deps;
     this.#parser = new ResponseParser(deps.heads, deps.headLimitBytes);
     const tcp = { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS };

@@ -5,7 +5,7 @@ import { jsonResponse, type SidecarRequest, type SidecarResponse } from '../http
 import { parseJsonBody } from '../util/json-text.ts';
 import { didYouMean } from '../util/suggest.ts';
 import { VERSION } from '../version.ts';
-import type { Access, Caller } from './access/access.ts';
+import type { Access, InspectorCaller } from './access/access.ts';
 import { checkOrigin, checkWrite } from './access/same-site.ts';
 import type { AppsReply } from './api/apps.ts';
 import { appOf, type InspectedApp, infoOf } from './inspected-app.ts';
@@ -46,7 +46,7 @@ export class ApiCalls {
     return route.needs === 'write' ? recorded(route, call) : answerResponse(await route.answer(call));
   }
 
-  #listApps(method: string, { role, who }: Caller): AppsReply {
+  #listApps(method: string, { role, who }: InspectorCaller): AppsReply {
     if (method !== 'GET') throw notAllowed(method, APPS, ['GET']);
     const { traceUrl } = this.#settings;
     return {

@@ -6,7 +6,7 @@ import type { InspectSettings } from './options.ts';
 import { payloadViews } from './payload.ts';
 import type { RecordFilter } from './recorder/query.ts';
 import { Recorder } from './recorder/recorder.ts';
-import { type ApiRoute, type RouteTable, routeTable } from './route.ts';
+import { type ApiRoute, type ApiRouteTable, routeTable } from './route.ts';
 import type { RecentRuns } from './routes/jobs.ts';
 import { liveRoutes } from './routes/live.ts';
 import { managementRoutes } from './routes/management.ts';
@@ -15,7 +15,7 @@ import { managementRoutes } from './routes/management.ts';
 export interface InspectedApp {
   readonly key: string;
   readonly sidecar: Sidecar;
-  readonly routes: RouteTable;
+  readonly routes: ApiRouteTable;
   /** Ends what it has begun: recording, and streams to viewers. */
   readonly close: () => void;
 }

@@ -28,9 +28,9 @@ export interface ApiRoute {
 }
 
 /** Routes by path, then by method. */
-export type RouteTable = ReadonlyMap<string, ReadonlyMap<string, ApiRoute>>;
+export type ApiRouteTable = ReadonlyMap<string, ReadonlyMap<string, ApiRoute>>;
 
-export function routeTable(routes: readonly ApiRoute[]): RouteTable {
+export function routeTable(routes: readonly ApiRoute[]): ApiRouteTable {
   const table = new Map<string, Map<string, ApiRoute>>();
   for (const route of routes) {
     const ofPath = table.get(route.path) ?? new Map<string, ApiRoute>();

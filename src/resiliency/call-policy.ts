@@ -2,7 +2,7 @@ import { CancelSource, type CancelToken, cancelWith } from '../util/cancel-token
 import { type Clock, sleep } from '../util/clock.ts';
 import type { Work } from '../util/work.ts';
 import type { CircuitBreaker, Pass } from './breaker.ts';
-import type { AttemptOutcome, Policy, Verdict } from './policy.ts';
+import type { CallResult, Policy, Verdict } from './policy.ts';
 import type { Retry } from './retry.ts';
 
 export interface PolicyDeps {
@@ -51,11 +51,7 @@ export class CallPolicy implements Policy {
     return this.retry?.includes(status) ? 'retry' : 'failure';
   }
 
-  async run<T>(
-    cancelToken: CancelToken,
-    attempt: Attempt<T>,
-    judge: (outcome: AttemptOutcome<T>) => Verdict,
-  ): Promise<T> {
+  async run<T>(cancelToken: CancelToken, attempt: Attempt<T>, judge: (outcome: CallResult<T>) => Verdict): Promise<T> {
     for (let number = 1; ; number++) {
       const pass = this.breaker?.enter();
       const outcome = await this.#observe(cancelToken, attempt, number);
@@ -67,7 +63,7 @@ export class CallPolicy implements Policy {
     }
   }
 
-  async #observe<T>(cancelToken: CancelToken, attempt: Attempt<T>, number: number): Promise<AttemptOutcome<T>> {
+  async #observe<T>(cancelToken: CancelToken, attempt: Attempt<T>, number: number): Promise<CallResult<T>> {
     const done = this.#deps.work.begin(`attempt ${number} of ${this.#subject}`);
     try {
       return { value: await this.#inTime(cancelToken, attempt, number) };
@@ -81,9 +77,9 @@ export class CallPolicy implements Policy {
   /** Judges the outcome and releases the breaker, even if `judge` throws. */
   #close<T>(
     pass: Pass | undefined,
-    outcome: AttemptOutcome<T>,
+    outcome: CallResult<T>,
     cancelToken: CancelToken,
-    judge: (outcome: AttemptOutcome<T>) => Verdict,
+    judge: (outcome: CallResult<T>) => Verdict,
   ): Verdict {
     let verdict: Verdict = 'failure';
     try {
@@ -126,7 +122,7 @@ export class CallPolicy implements Policy {
   }
 }
 
-function resultOf<T>(outcome: AttemptOutcome<T>): T {
+function resultOf<T>(outcome: CallResult<T>): T {
   if ('error' in outcome) throw outcome.error;
   return outcome.value;
 }

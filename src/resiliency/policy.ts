@@ -3,7 +3,7 @@ import type { BreakerState, CircuitBreaker } from './breaker.ts';
 import type { Retry } from './retry.ts';
 
 /** The result or error of an attempt. */
-export type AttemptOutcome<T> = { readonly value: T } | { readonly error: unknown };
+export type CallResult<T> = { readonly value: T } | { readonly error: unknown };
 
 /** The verdict on an attempt: it succeeded, it failed and may be retried, or it failed for good. */
 export type Verdict = 'success' | 'retry' | 'failure';
@@ -27,7 +27,7 @@ export interface Policy {
   run<T>(
     cancelToken: CancelToken,
     attempt: (cancelToken: CancelToken, attempt: number) => Promise<T>,
-    judge: (outcome: AttemptOutcome<T>) => Verdict,
+    judge: (outcome: CallResult<T>) => Verdict,
   ): Promise<T>;
 }
 

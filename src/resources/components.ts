@@ -30,7 +30,7 @@ import { readTopicScopes } from './topic-scopes.ts';
 import { resolveValue, type SecretLookup, type ValueOrigins } from './values.ts';
 import { readTextFile } from './yaml-file.ts';
 
-export interface ComponentContext {
+export interface ComponentOrigins {
   readonly origins: Omit<ValueOrigins, 'secretStores'>;
   readonly substitute: Substitutes;
   readonly workingDirectory: string;
@@ -71,7 +71,7 @@ interface Made {
 /** Makes the components of resources; secret stores first, because the others may need them. */
 export async function readComponents(
   resources: readonly Resource[],
-  context: ComponentContext,
+  context: ComponentOrigins,
   report: Report,
 ): Promise<ReadComponents> {
   const maker = new ComponentMaker(context);
@@ -101,10 +101,10 @@ class ComponentMaker {
   readonly #states: StateComponent[] = [];
   readonly #stores: AnyStoreDefinition[] = [];
   readonly secretStores = new Map<string, SecretLookup>();
-  readonly #context: ComponentContext;
+  readonly #context: ComponentOrigins;
   #wantsDurableState = false;
 
-  constructor(context: ComponentContext) {
+  constructor(context: ComponentOrigins) {
     this.#context = context;
   }
 

@@ -9,7 +9,7 @@ import { readNameResolution } from './name-resolution.ts';
 import type { Report, SourceLocation } from './report.ts';
 import type { Resource } from './resource.ts';
 import { type ConfigurationSpec, UNUSED_SECTIONS } from './schema/configuration.ts';
-import { readTelemetry, type Section } from './telemetry.ts';
+import { readTelemetry, type TelemetrySection } from './telemetry.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
 
 /** The content of Configurations. */
@@ -58,7 +58,7 @@ export async function readConfiguration(
   const keyed = resourceOf('identity');
   const known = identity && keyed && (await readIdentity(identity, keyed, origins, report));
   tryOut(location('identity'), report, () => known && tryIdentity(known, origins));
-  const sectionOf = <Spec>(name: string, spec: Spec): Section<NonNullable<Spec>> | undefined => {
+  const sectionOf = <Spec>(name: string, spec: Spec): TelemetrySection<NonNullable<Spec>> | undefined => {
     const resource = resourceOf(name);
     return spec && resource ? { name, spec, resource } : undefined;
   };

@@ -46,14 +46,14 @@ const MAX_DATABASE = 2 ** 31 - 1;
 const NODE = /^(?:\[[^\]\s]+\]|[^:\s[\]]+)(?::\d{1,5})?$/;
 
 /** A connection, as the metadata describe it. */
-export interface RedisConnection {
+export interface RedisAccess {
   readonly connection: RedisConnectionOptions;
   /** The longest of the time limits, if one is given. */
   readonly timeoutMs: number | undefined;
 }
 
 /** Reads the metadata of a connection to Redis. */
-export function redisConnection(reader: MetadataReader, typeName: string): RedisConnection {
+export function redisConnection(reader: MetadataReader, typeName: string): RedisAccess {
   if (reader.flag('useEntraID')) reader.problem('metadata useEntraID: insidecar gets no access tokens of Entra ID');
   const [hosts = '', port] = [reader.text('redisHost'), reader.text('redisPort')];
   const nodes = hosts.split(',').map((node) => withPort(node.trim(), port));

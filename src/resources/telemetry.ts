@@ -5,7 +5,7 @@ import { type MetricsSpec, type TracingSpec, UNUSED_TELEMETRY } from './schema/t
 import type { MetricsSettings, TelemetrySettings, TracingSettings } from './telemetry-settings.ts';
 
 /** A section, and the resource that it is in. */
-export interface Section<Spec> {
+export interface TelemetrySection<Spec> {
   readonly name: string;
   readonly spec: Spec;
   readonly resource: Resource;
@@ -19,7 +19,10 @@ export function readTelemetry(
   {
     tracing,
     metrics,
-  }: { readonly tracing: Section<TracingSpec> | undefined; readonly metrics: Section<MetricsSpec> | undefined },
+  }: {
+    readonly tracing: TelemetrySection<TracingSpec> | undefined;
+    readonly metrics: TelemetrySection<MetricsSpec> | undefined;
+  },
   isApplied: boolean,
   report: Report,
 ): TelemetrySettings | undefined {
@@ -31,7 +34,11 @@ export function readTelemetry(
   return Object.keys(settings).length === 0 ? undefined : settings;
 }
 
-function noteUnused({ name, spec, resource: { document } }: Section<object>, isApplied: boolean, report: Report): void {
+function noteUnused(
+  { name, spec, resource: { document } }: TelemetrySection<object>,
+  isApplied: boolean,
+  report: Report,
+): void {
   if (!isApplied)
     report.note(
       document.keyLocation(['spec'], name),
@@ -43,7 +50,7 @@ function noteUnused({ name, spec, resource: { document } }: Section<object>, isA
   }
 }
 
-function tracingOf({ spec, resource }: Section<TracingSpec>, report: Report): TracingSettings | undefined {
+function tracingOf({ spec, resource }: TelemetrySection<TracingSpec>, report: Report): TracingSettings | undefined {
   const { samplingRate = '', stdout = false, otel } = spec;
   const samplingRatio = String(samplingRate).trim() === '' ? DEFAULT_SAMPLING_RATIO : Number(samplingRate);
   if (!(samplingRatio >= 0 && samplingRatio <= 1)) {
@@ -93,7 +100,7 @@ function fieldsOf(headers: string | readonly string[], refuse: (problem: string)
   return Object.fromEntries(pairs.filter(([name]) => name !== ''));
 }
 
-function metricsOf({ name, spec, resource }: Section<MetricsSpec>, report: Report): MetricsSettings {
+function metricsOf({ name, spec, resource }: TelemetrySection<MetricsSpec>, report: Report): MetricsSettings {
   const { enabled = true, latencyDistributionBuckets: bucketsMs, workflow } = spec;
   const workflowBucketsMs = workflow?.latencyDistributionBuckets;
   for (const [path, buckets] of [

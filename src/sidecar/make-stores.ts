@@ -14,7 +14,7 @@ import type { Resiliency } from '../resiliency/policy.ts';
 import { outboxPublisher } from './outbox-publisher.ts';
 
 /** A building block whose components are stores. */
-export interface StoreBlock extends BlockService {
+export interface StoreService extends BlockService {
   readonly stores: Pick<Stores<StoreDefinition>, 'unopened' | 'count' | 'describe' | 'failed'>;
   /** Closes its stores, at a second time later ones too. */
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export class StoreBlocks {
   readonly configuration: ConfigurationService;
   readonly locks: LockService;
   /** All of them, in the order in which they open. */
-  readonly services: readonly StoreBlock[];
+  readonly services: readonly StoreService[];
 
   constructor(deps: StoreBlocksDeps) {
     this.state = new StateService({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { durablePubSub, memoryPubSub, type PubSubDefinition } from '../../src/index.ts';
 import type { MessageRecord } from '../../src/inspector/api/live.ts';
-import { Payloads } from '../../src/inspector/recorder/kept-payload.ts';
+import { KeptPayloads } from '../../src/inspector/recorder/kept-payload.ts';
 import { readFilter } from '../../src/inspector/recorder/query.ts';
 import { eventually } from '../../src/testing/collector.ts';
 import { Recorded } from './recorded.ts';
@@ -241,7 +241,7 @@ describe('a recorder', () => {
       const event = { specversion: '1.0', source: 's', type: 't', datacontenttype };
       const ordered = id === undefined ? { ...event, id: '1', ...data } : { ...data, ...event, id };
       const message = { data: Buffer.from(JSON.stringify(ordered)), contentType: 'application/cloudevents+json' };
-      const kept = new Payloads('full').keep({ ...message, id: '1', topic: 'orders', metadata: {}, raw: false });
+      const kept = new KeptPayloads('full').keep({ ...message, id: '1', topic: 'orders', metadata: {}, raw: false });
       const { format, value, isMasked, isCut } = kept.view().payload;
       expect([isMasked, isCut]).toEqual([true, true]);
       expect(format === 'hidden' ? '' : value.slice(0, 40)).toMatch(

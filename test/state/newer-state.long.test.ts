@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Connection, loadSqlite } from '../../src/components/embedded/driver.ts';
+import { loadSqlite, SqliteConnection } from '../../src/components/embedded/driver.ts';
 import { FORMAT as POSTGRESQL_FORMAT } from '../../src/components/postgresql/schema.ts';
 import { FORMAT as REDIS_FORMAT } from '../../src/components/redis/scripts.ts';
 import type { KeyedEntry } from '../../src/state/store.ts';
@@ -78,7 +78,7 @@ function errorsOf(world: OldWorld): readonly string[] {
 /** The schema version of a directory. A copy of its own is asked: a query keeps the file locked on some versions of Node. */
 async function schemaOf(fixture: string): Promise<string> {
   await using state = new OldDirectory(fixture);
-  const connection = new Connection(await loadSqlite(), join(state.path, 'state.db'));
+  const connection = new SqliteConnection(await loadSqlite(), join(state.path, 'state.db'));
   const version = connection.valueOf('PRAGMA user_version');
   connection.close();
   return String(version);
@@ -88,7 +88,7 @@ test.each(on('embedded'))('%s is refused, and keeps all, when its schema is newe
   await using state = new OldDirectory(fixture);
   await using original = new OldDirectory(fixture);
   const change = async (sql: string): Promise<(Buffer | undefined)[]> => {
-    const connection = new Connection(await loadSqlite(), join(state.path, 'state.db'));
+    const connection = new SqliteConnection(await loadSqlite(), join(state.path, 'state.db'));
     connection.execute(sql);
     const files = [...state.files()];
     connection.close();

@@ -1,8 +1,8 @@
-import { loadPg, makeClient, type Row } from '../../src/components/postgresql/driver.ts';
+import { loadPg, makeClient, type PgRow } from '../../src/components/postgresql/driver.ts';
 
 /** A connection to PostgreSQL as another program has it. */
 export interface TestPg extends AsyncDisposable {
-  query(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  query(text: string, values?: readonly unknown[]): Promise<readonly PgRow[]>;
 }
 
 export async function connectPg(connectionString: string): Promise<TestPg> {

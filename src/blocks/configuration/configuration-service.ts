@@ -8,7 +8,7 @@ import { callStore } from '../call-store.ts';
 import { type NamedStore, Stores } from '../stores.ts';
 import { AppTeller, type ConfigurationApp } from './app-teller.ts';
 import { configurationGetFailed, configurationSubscribeFailed, noAppForChanges } from './errors.ts';
-import { type SubscribedStore, Subscription, type TellChange } from './subscription.ts';
+import { ConfigurationSubscription, type SubscribedStore, type TellChange } from './subscription.ts';
 
 /** Subscriptions of a sidecar. */
 const MAX_SUBSCRIPTIONS = 1_000;
@@ -37,7 +37,7 @@ type NamedConfiguration = NamedStore<ConfigurationStoreDefinition>;
 export class ConfigurationService implements BlockService {
   readonly #deps: ConfigurationServiceDeps;
   readonly stores: Stores<ConfigurationStoreDefinition>;
-  readonly #subscriptions = new Map<string, Subscription>();
+  readonly #subscriptions = new Map<string, ConfigurationSubscription>();
   #hasStopped = false;
 
   constructor(deps: ConfigurationServiceDeps) {
@@ -89,7 +89,7 @@ export class ConfigurationService implements BlockService {
     storeName: string,
     request: ConfigurationRequest,
     { tell, tellsPresent }: { readonly tell: TellChange; readonly tellsPresent: boolean },
-  ): Promise<Subscription> {
+  ): Promise<ConfigurationSubscription> {
     this.#deps.admit();
     return this.#subscribe(storeName, request, { id: this.#deps.newId(), tell, tellsPresent });
   }
@@ -98,10 +98,10 @@ export class ConfigurationService implements BlockService {
     storeName: string,
     request: ConfigurationRequest,
     { id, tell, tellsPresent }: { readonly id: string; readonly tell: TellChange; readonly tellsPresent: boolean },
-  ): Promise<Subscription> {
+  ): Promise<ConfigurationSubscription> {
     const named = this.stores.find(storeName);
     const store = this.#subscribed(named, request);
-    const subscription = new Subscription({ ...this.#deps, id, store, keys: request.keys, tell });
+    const subscription = new ConfigurationSubscription({ ...this.#deps, id, store, keys: request.keys, tell });
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) {
       const problem = `there are ${MAX_SUBSCRIPTIONS} subscriptions, the most that a sidecar may have`;
       throw configurationSubscribeFailed(storeName, new Error(problem));
@@ -128,7 +128,7 @@ export class ConfigurationService implements BlockService {
   }
 
   /** Ends a subscription. Does not wait for a change that is being delivered: its receiver may end the subscription. */
-  async end(subscription: Subscription): Promise<void> {
+  async end(subscription: ConfigurationSubscription): Promise<void> {
     this.#subscriptions.delete(subscription.id);
     await subscription.close();
   }

@@ -22,7 +22,7 @@ export interface SubscribedStore {
   watch(keys: readonly string[], changed: (keys?: readonly string[]) => void): Promise<ConfigurationWatch>;
 }
 
-/** The dependencies of a {@link Subscription}. */
+/** The dependencies of a {@link ConfigurationSubscription}. */
 export interface SubscriptionDeps extends Pick<BlockDeps, 'clock' | 'logger' | 'work' | 'random'> {
   readonly id: string;
   readonly store: SubscribedStore;
@@ -38,7 +38,7 @@ type Unread = ReadonlySet<string> | 'all';
  * Delivers the changes of some keys. The store says only which keys may have changed: they are read again, and items that
  * differ from those delivered last are delivered. So no change comes twice, and none is missed after an outage.
  */
-export class Subscription {
+export class ConfigurationSubscription {
   readonly #deps: SubscriptionDeps;
   /** The items as they were read last. */
   #latest: ReadonlyMap<string, ConfigurationItem> = new Map();

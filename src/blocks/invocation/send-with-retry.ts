@@ -8,7 +8,7 @@ import {
   type SidecarRequest,
   type SidecarResponse,
 } from '../../http/message.ts';
-import type { AttemptOutcome, Policy, Verdict } from '../../resiliency/policy.ts';
+import type { CallResult, Policy, Verdict } from '../../resiliency/policy.ts';
 import { CancelSource, type CancelToken, cancelWith } from '../../util/cancel-token.ts';
 import { type Clock, sleep } from '../../util/clock.ts';
 import type { Work } from '../../util/work.ts';
@@ -60,7 +60,7 @@ export function sendByPolicy(
   counted?: Attempts,
 ): Promise<SidecarResponse> {
   let before: SidecarResponse | undefined;
-  const judge = (outcome: AttemptOutcome<SidecarResponse>): Verdict => {
+  const judge = (outcome: CallResult<SidecarResponse>): Verdict => {
     const verdict = 'value' in outcome ? policy.verdictOf(outcome.value.status) : verdictOn(outcome.error);
     return verdict === 'retry' && !isUntouched(request.body) ? 'failure' : verdict;
   };

@@ -21,8 +21,8 @@ import { JobErrors, type Operation } from './model/errors.ts';
 import { checkJobName } from './model/job-name.ts';
 import { JobParser } from './parse-job.ts';
 import { DeclaredJobs, type WriteDeclared } from './running/declared-jobs.ts';
-import { Delivery } from './running/delivery.ts';
-import { type HandledJob, Handlers } from './running/handlers.ts';
+import { JobDelivery } from './running/delivery.ts';
+import { type HandledJob, JobHandlers } from './running/handlers.ts';
 import { JobEvents } from './running/job-events.ts';
 import type { JobsDeps } from './running/jobs-deps.ts';
 import type { UnhandledJob } from './running/unhandled.ts';
@@ -54,8 +54,8 @@ export class JobService implements BlockService {
   readonly parser: JobParser;
   readonly #deps: JobsDeps;
   readonly #rules: PlanRules;
-  readonly #handlers = new Handlers();
-  readonly #delivery: Delivery;
+  readonly #handlers = new JobHandlers();
+  readonly #delivery: JobDelivery;
   readonly #events: JobEvents;
   /** Declared before the store was open, until they are stored. */
   readonly #declared = new DeclaredJobs();
@@ -76,7 +76,7 @@ export class JobService implements BlockService {
       times: rules,
       errors: this.errors,
     };
-    this.#delivery = new Delivery(deps, this.#handlers);
+    this.#delivery = new JobDelivery(deps, this.#handlers);
     this.#events = new JobEvents(deps);
   }
 

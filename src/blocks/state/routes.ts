@@ -7,7 +7,7 @@ import { knownMetadata, metadataOfQuery, NO_METADATA } from '../request-metadata
 import { checkKey } from './key-prefix.ts';
 import { jsonBody, type ParseRules, parseKeys, parseOptions, parseSave, parseTransaction } from './parse-changes.ts';
 import { planOf } from './query/plan-of.ts';
-import { checkQueryable, type FoundValue } from './query/run-query.ts';
+import { checkQueryable, type QueriedValue } from './query/run-query.ts';
 import type { StateEntry, StateService } from './state-service.ts';
 import { expiryText, isJsonValue, textOfValue } from './value-text.ts';
 
@@ -161,7 +161,7 @@ async function query(
   return json(`{"results":[${results.map(foundText).join()}]${ofToken}}`);
 }
 
-function foundText({ key, text, etag }: FoundValue): string {
+function foundText({ key, text, etag }: QueriedValue): string {
   const ofEtag = etag === undefined ? '' : `,"etag":${JSON.stringify(etag)}`;
   return `{"key":${JSON.stringify(key)},"data":${text}${ofEtag}}`;
 }

@@ -35,7 +35,7 @@ export interface WorkflowServiceDeps extends WorkflowsDeps {
 }
 
 /** The error codes of operations whose store has failed. */
-type Operation = Extract<ErrorCode, `ERR_${string}_WORKFLOW`>;
+type OperationCode = Extract<ErrorCode, `ERR_${string}_WORKFLOW`>;
 
 /** One of many hosts has few of the IDs; one that joins or leaves has none. */
 const MAX_ID_TRIES = 64;
@@ -251,7 +251,7 @@ export class WorkflowService implements BlockService {
     await this.#forwarding?.stop();
   }
 
-  async #send(code: Operation, instanceId: string, event: OutsideEvent): Promise<void> {
+  async #send(code: OperationCode, instanceId: string, event: OutsideEvent): Promise<void> {
     await this.#call(code, async (engine) => {
       if (!canBeInstanceId(instanceId)) throw notFound(instanceId);
       await this.#do(instanceId, event, (receipt) => sendEvent(engine, instanceId, event, receipt));
@@ -264,7 +264,7 @@ export class WorkflowService implements BlockService {
     return forwarding === undefined ? throughStore() : forwarding.do(id, work, throughStore);
   }
 
-  async #call<T>(code: Operation, work: (engine: Engine) => Promise<T>): Promise<T> {
+  async #call<T>(code: OperationCode, work: (engine: Engine) => Promise<T>): Promise<T> {
     this.#deps.admit();
     try {
       if (this.#engine === undefined) throw new Error('workflows are not started');

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { harmless, harmlessJson, harmlessLines } from '../../util/harmless-text.ts';
 import type { Flag, FlagValues } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
-import { Failure, misuse } from '../failure.ts';
-import type { Api, Query } from './api-client.ts';
+import { CommandFailure, misuse } from '../failure.ts';
+import type { Api, QueryParameters } from './api-client.ts';
 import { type Column, tableOf } from './table.ts';
 import { instantMeant, widthOf } from './text.ts';
 
@@ -107,7 +107,7 @@ export class Call {
 
   /** Reads pages until one has something: a page of what a filter means may be empty, and not the last one. */
   async page<Reply extends { readonly cursor?: string }>(
-    read: (page: Query) => Promise<Reply>,
+    read: (page: QueryParameters) => Promise<Reply>,
     isEmpty: (reply: Reply) => boolean,
   ): Promise<Reply> {
     const limit = this.flags.integer('limit', { from: 1, to: 1_000 });
@@ -130,7 +130,7 @@ export class Call {
     if (this.flags.isOn('yes') === true) return;
     const { confirm } = this.#context;
     if (confirm === undefined) throw misuse(`${harmless(question)} Say so with --yes`, this.#about);
-    if (!(await confirm(harmless(question)))) throw new Failure('nothing was changed');
+    if (!(await confirm(harmless(question)))) throw new CommandFailure('nothing was changed');
   }
 
   /** The instant of a flag in milliseconds. @throws Failure for other than an instant. */
@@ -159,14 +159,14 @@ export class Call {
     if (text === undefined || !text.startsWith('@')) return text;
     const path = resolve(this.#context.directory, text.slice(1));
     const bytes = await readFile(path).catch((error: unknown) => {
-      throw new Failure(`--${name}: the file ${JSON.stringify(path)} cannot be read`, undefined, error);
+      throw new CommandFailure(`--${name}: the file ${JSON.stringify(path)} cannot be read`, undefined, error);
     });
     if (!isUtf8(bytes)) throw this.misuse(`--${name}: the file ${JSON.stringify(path)} is not text in UTF-8`);
     return bytes.toString();
   }
 
   /** The command line is wrong. */
-  misuse(message: string): Failure {
+  misuse(message: string): CommandFailure {
     return misuse(message, this.#about);
   }
 }

@@ -1,8 +1,8 @@
 import { harmlessLines } from '../../util/harmless-text.ts';
-import { Failure } from '../failure.ts';
+import { CommandFailure } from '../failure.ts';
 
 /** The parameters of a `GET`; those that are `undefined` are left out. */
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+export type QueryParameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** The answer of the management API. */
 export interface Answered {
@@ -20,23 +20,23 @@ export interface ApiRequest {
 }
 
 /** A way to an inspector: over HTTP, or in this process. */
-export interface Inspector extends AsyncDisposable {
+export interface InspectorClient extends AsyncDisposable {
   readonly send: (request: ApiRequest) => Promise<Answered>;
 }
 
 /** The management API of one application. */
 export class Api {
-  readonly #inspector: Inspector;
+  readonly #inspector: InspectorClient;
   readonly #app: string | undefined;
 
   /** @param app - its key; `undefined` for calls that are about no application */
-  constructor(inspector: Inspector, app?: string) {
+  constructor(inspector: InspectorClient, app?: string) {
     this.#inspector = inspector;
     this.#app = app;
   }
 
   /** @throws Failure with the message of the API. */
-  get<Reply>(path: string, query: Query = {}): Promise<Reply> {
+  get<Reply>(path: string, query: QueryParameters = {}): Promise<Reply> {
     return this.#call('GET', path, query);
   }
 
@@ -45,7 +45,12 @@ export class Api {
     return this.#call('POST', path, {}, JSON.stringify(body));
   }
 
-  async #call<Reply>(method: ApiRequest['method'], path: string, query: Query, body?: string): Promise<Reply> {
+  async #call<Reply>(
+    method: ApiRequest['method'],
+    path: string,
+    query: QueryParameters,
+    body?: string,
+  ): Promise<Reply> {
     const params = new URLSearchParams();
     for (const [name, value] of Object.entries({ app: this.#app, ...query }))
       if (value !== undefined) params.set(name, String(value));
@@ -55,7 +60,7 @@ export class Api {
     if (status === 204) return undefined as Reply;
     const reply = jsonOf(text);
     if (status >= 200 && status <= 299 && reply !== undefined) return reply as Reply;
-    throw new Failure(harmlessLines(messageOf(reply) ?? `the inspector answered ${status}`));
+    throw new CommandFailure(harmlessLines(messageOf(reply) ?? `the inspector answered ${status}`));
   }
 }
 

@@ -12,9 +12,9 @@ import type {
 import { isJsonType } from '../../util/json-type.ts';
 import { didYouMean } from '../../util/suggest.ts';
 import type { Flag } from '../arguments.ts';
-import { Failure } from '../failure.ts';
+import { CommandFailure } from '../failure.ts';
 import { type ActionGroup, type Call, isJson } from './action.ts';
-import type { Query } from './api-client.ts';
+import type { QueryParameters } from './api-client.ts';
 import { ALL, PAGE_FLAGS, PUBSUB, YES } from './flags.ts';
 import { payloadLine, payloadText } from './payload.ts';
 import { bare, nameOf, queuesOf, splitName, waitingIn } from './queue-names.ts';
@@ -24,7 +24,7 @@ import { counted, instant, relative } from './text.ts';
 /** How many are read at a time to find one. */
 const PAGE = 1_000;
 
-function filterOf(call: Call): Query {
+function filterOf(call: Call): QueryParameters {
   const { flags } = call;
   return {
     pubsubName: flags.text('pubsub'),
@@ -73,7 +73,7 @@ async function lettersOf(call: Call, wanted: readonly string[]): Promise<readonl
   return [...found].map(([name, letters]) => {
     const [letter, other] = letters;
     if (letter === undefined)
-      throw new Failure(`there is no dead letter ${JSON.stringify(name)}${didYouMean(name, known)}`);
+      throw new CommandFailure(`there is no dead letter ${JSON.stringify(name)}${didYouMean(name, known)}`);
     if (other !== undefined)
       throw call.misuse(
         `several dead letters are named ${JSON.stringify(name)}: say which with --topic or --from-group`,
@@ -169,12 +169,12 @@ function byQueue(letters: readonly DeadLetter[]): readonly DiscardBody[] {
   return [...queues.values()];
 }
 
-interface Change {
+interface DeadLetterChange {
   readonly path: 'queues/redeliver' | 'queues/discard';
   readonly what: string;
 }
 
-interface ChangeOfAll extends Change {
+interface ChangeOfAll extends DeadLetterChange {
   /** More fields of the body. */
   readonly more: object;
   /** The verb of the question; `undefined` if none is asked. */
@@ -199,7 +199,7 @@ async function changeAll(call: Call, { path, more, what, ask }: ChangeOfAll): Pr
  *
  * @throws Failure if it failed in some.
  */
-async function changeEach(call: Call, parts: readonly DiscardBody[], { path, what }: Change): Promise<void> {
+async function changeEach(call: Call, parts: readonly DiscardBody[], { path, what }: DeadLetterChange): Promise<void> {
   let count = 0;
   let failed = 0;
   for (const part of parts) {
@@ -212,7 +212,7 @@ async function changeEach(call: Call, parts: readonly DiscardBody[], { path, wha
     }
   }
   tell(call, count, what);
-  if (failed > 0) throw new Failure(`${failed} of ${parts.length} queues could not be changed`);
+  if (failed > 0) throw new CommandFailure(`${failed} of ${parts.length} queues could not be changed`);
 }
 
 function isMeant({ flags }: Call, { pubsubName, topic }: QueueInfo): boolean {

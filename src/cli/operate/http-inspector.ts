@@ -1,12 +1,18 @@
 import { messageOf } from '../../errors.ts';
-import { Failure } from '../failure.ts';
-import type { Answered, ApiRequest, Inspector } from './api-client.ts';
+import { CommandFailure } from '../failure.ts';
+import type { Answered, ApiRequest, InspectorClient } from './api-client.ts';
 
 /** No call of the management API takes longer but one that changes many messages or workflows. */
 const PATIENCE_MS = 10 * 60_000;
 
 /** An inspector that is reached over HTTP. `url` ends with a slash. */
-export function httpInspector({ url, token }: { readonly url: string; readonly token: string | undefined }): Inspector {
+export function httpInspector({
+  url,
+  token,
+}: {
+  readonly url: string;
+  readonly token: string | undefined;
+}): InspectorClient {
   return { send: (request) => send(url, token, request), [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
@@ -22,9 +28,9 @@ async function send(url: string, token: string | undefined, { method, path, body
     answered = { status: response.status, text: await response.text() };
   } catch (error) {
     const cause = (error as { readonly cause?: unknown }).cause ?? error;
-    throw new Failure(`the inspector at ${url} cannot be reached: ${messageOf(cause)}`, undefined, error);
+    throw new CommandFailure(`the inspector at ${url} cannot be reached: ${messageOf(cause)}`, undefined, error);
   }
   const why = token === undefined ? 'set INSIDECAR_INSPECT_TOKEN' : 'the token is not the right one';
-  if (answered.status === 401) throw new Failure(`the inspector at ${url} refuses the command: ${why}`);
+  if (answered.status === 401) throw new CommandFailure(`the inspector at ${url} refuses the command: ${why}`);
   return answered;
 }

@@ -1,7 +1,7 @@
 import type { JobInfo } from '../../index.ts';
 import type { JobReply, JobsReply } from '../../inspector/api/jobs.ts';
 import type { ChangedReply } from '../../inspector/api/queues.ts';
-import { Failure } from '../failure.ts';
+import { CommandFailure } from '../failure.ts';
 import type { Action, ActionGroup, Call } from './action.ts';
 import { PAGE_FLAGS } from './flags.ts';
 import { payloadText } from './payload.ts';
@@ -67,7 +67,7 @@ function changing(path: string, done: string, otherwise?: string): Action['run']
     const reply = await call.api.post<ChangedReply>(`jobs/${path}`, { name });
     const shown = JSON.stringify(name);
     if (reply.changed) return call.done(reply, `job ${shown} ${done}`);
-    if (otherwise === undefined) throw new Failure(`there is no job ${shown}`);
+    if (otherwise === undefined) throw new CommandFailure(`there is no job ${shown}`);
     // An error if there is no such job.
     await call.api.get<JobReply>('jobs/one', { name });
     call.done(reply, `job ${shown} ${otherwise}`);

@@ -11,8 +11,8 @@ import { QUEUES } from './queues.ts';
 import { openTarget, targetOf } from './target.ts';
 import { WORKFLOWS } from './workflows.ts';
 
-type GroupName = 'queues' | 'dead-letters' | 'jobs' | 'workflows';
-const GROUPS: Readonly<Record<GroupName, ActionGroup>> = {
+type CommandGroup = 'queues' | 'dead-letters' | 'jobs' | 'workflows';
+const GROUPS: Readonly<Record<CommandGroup, ActionGroup>> = {
   queues: QUEUES,
   'dead-letters': DEAD_LETTERS,
   jobs: JOBS,
@@ -20,7 +20,7 @@ const GROUPS: Readonly<Record<GroupName, ActionGroup>> = {
 };
 
 /** `insidecar queues`, `dead-letters`, `jobs`, `workflows`: returns the exit code. */
-export async function operate(name: GroupName, args: readonly string[], context: CommandContext): Promise<number> {
+export async function operate(name: CommandGroup, args: readonly string[], context: CommandContext): Promise<number> {
   const group = GROUPS[name];
   const [first = '', ...others] = args;
   const isNamed = first !== '' && !first.startsWith('-');

@@ -1,13 +1,13 @@
 import type { QueueInfo, QueuesReply } from '../../inspector/api/queues.ts';
 import { didYouMean } from '../../util/suggest.ts';
-import { Failure } from '../failure.ts';
+import { CommandFailure } from '../failure.ts';
 import type { Call } from './action.ts';
 import { counted } from './text.ts';
 
-type QueueName = Pick<QueueInfo, 'pubsubName' | 'topic' | 'group'>;
+type NamedQueue = Pick<QueueInfo, 'pubsubName' | 'topic' | 'group'>;
 
 /** The name of a queue on the command line. */
-export function nameOf({ topic, group }: Pick<QueueName, 'topic' | 'group'>): string {
+export function nameOf({ topic, group }: Pick<NamedQueue, 'topic' | 'group'>): string {
   return `${topic}/${group}`;
 }
 
@@ -18,7 +18,7 @@ export function waitingIn(queues: readonly QueueInfo[], what: string): string {
 }
 
 /** Only the fields that name a queue. */
-export function bare({ pubsubName, topic, group }: QueueName): QueueName {
+export function bare({ pubsubName, topic, group }: NamedQueue): NamedQueue {
   return { pubsubName, topic, group };
 }
 
@@ -35,13 +35,13 @@ export async function queuesNamed(call: Call, name: string): Promise<readonly Qu
   const meant = exact.length > 0 ? exact : queues.filter(({ topic }) => topic === name);
   if (meant.length > 0) return meant;
   const known = queues.flatMap((queue) => [queue.topic, nameOf(queue)]);
-  throw new Failure(`there is no queue ${JSON.stringify(name)}${didYouMean(name, known)}`);
+  throw new CommandFailure(`there is no queue ${JSON.stringify(name)}${didYouMean(name, known)}`);
 }
 
 /** The one queue that a name means. @throws Failure for none, or several. */
 export async function queueNamed(call: Call, name: string): Promise<QueueInfo> {
   const [queue, ...others] = await queuesNamed(call, name);
-  if (queue === undefined) throw new Failure(`there is no queue ${JSON.stringify(name)}`);
+  if (queue === undefined) throw new CommandFailure(`there is no queue ${JSON.stringify(name)}`);
   if (others.length === 0) return queue;
   const all = [queue, ...others];
   const isOne = all.every(({ pubsubName }) => pubsubName === queue.pubsubName);

@@ -10,11 +10,11 @@ import { isStateError } from '../../state/errors.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { CommandContext } from '../command-context.ts';
-import { EXIT, Failure } from '../failure.ts';
+import { CommandFailure, EXIT } from '../failure.ts';
 import { openLog } from '../log.ts';
 import { labels } from '../output.ts';
 import { openState, stateAt } from '../state-place.ts';
-import type { Answered, ApiRequest, Inspector } from './api-client.ts';
+import type { Answered, ApiRequest, InspectorClient } from './api-client.ts';
 import { namesIn } from './stored-names.ts';
 
 /** Which application of which state. */
@@ -33,7 +33,7 @@ export interface StoppedApp {
  *
  * @throws Failure if there is no such state, or the application runs; StateError if another process has it open.
  */
-export async function stoppedInspector(app: StoppedApp, context: CommandContext): Promise<Inspector> {
+export async function stoppedInspector(app: StoppedApp, context: CommandContext): Promise<InspectorClient> {
   const { clock, stderr } = context;
   const flag = { name: 'state-path', appId: app.appId, command: app.about, isThere: true };
   const definition = await stateAt(app.statePath, flag, context);
@@ -63,7 +63,7 @@ async function refuseRunning(appId: string, store: StateStore, { clock, stderr }
   const isMeant = (host: { readonly appId: string }): boolean => host.appId === appId;
   const { alive } = await watchHosts({ store, clock, isMeant, onWaiting });
   if (alive.length === 0) return;
-  throw new Failure(
+  throw new CommandFailure(
     `${appId} runs with that state (${count(alive.length, 'host')}): ask it with --url of its inspector, or without --state-path if it runs with --inspect. Or stop it.`,
   );
 }
@@ -78,17 +78,17 @@ function refuseInUse(error: unknown): never {
   const what = error.message.replace(/ One process at a time.*$/s, '');
   const advice =
     'Stop that process; or leave out --state-path if it runs with --inspect, or say --url of its inspector.';
-  throw new Failure(`${what} ${advice}`, EXIT.failed, error);
+  throw new CommandFailure(`${what} ${advice}`, EXIT.failed, error);
 }
 
 function appMeant(known: readonly string[], appId: string | undefined, place: string): string {
   const [only, ...others] = known;
-  if (only === undefined) throw new Failure(`there is nothing in ${place}`);
+  if (only === undefined) throw new CommandFailure(`there is nothing in ${place}`);
   const names = known.join(', ');
   if (appId !== undefined && !known.includes(appId))
-    throw new Failure(`there is nothing of ${JSON.stringify(appId)} in ${place}: expected one of ${names}`);
+    throw new CommandFailure(`there is nothing of ${JSON.stringify(appId)} in ${place}: expected one of ${names}`);
   if (appId === undefined && others.length > 0)
-    throw new Failure(`there are several applications in ${place}: say which with --app-id, one of ${names}`);
+    throw new CommandFailure(`there are several applications in ${place}: say which with --app-id, one of ${names}`);
   return appId ?? only;
 }
 

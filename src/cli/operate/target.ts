@@ -2,10 +2,10 @@ import type { AppInfo, AppsReply } from '../../inspector/api/apps.ts';
 import { didYouMean } from '../../util/suggest.ts';
 import type { FlagValues } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
-import { Failure, misuse } from '../failure.ts';
+import { CommandFailure, misuse } from '../failure.ts';
 import { liveRuns, type RunInfo } from '../inspector/run-files.ts';
 import { TOKEN_VARIABLE } from '../inspector/token.ts';
-import { Api, type Inspector } from './api-client.ts';
+import { Api, type InspectorClient } from './api-client.ts';
 import { httpInspector } from './http-inspector.ts';
 import type { StoppedApp } from './stopped.ts';
 
@@ -75,7 +75,7 @@ function runMeant(runs: readonly RunInfo[], { httpPort, appId, about }: Wanted):
   const whose = httpPort === undefined ? '' : ` whose HTTP API has port ${httpPort}`;
   const who = appId === undefined ? '' : ` with the app ID ${JSON.stringify(appId)}`;
   const others = runs.length === 0 ? '' : `\nThere are others:\n${runs.map(lineOf).join('\n')}`;
-  throw new Failure(
+  throw new CommandFailure(
     `no application${who}${whose} runs with an inspector. Start it with insidecar run --inspect, or say --url of an inspector that it mounts, or --state-path of one that is stopped.${others}`,
   );
 }
@@ -106,7 +106,7 @@ export async function openTarget({ place, appId }: Target, context: CommandConte
   }
 }
 
-async function close(inspector: Inspector): Promise<void> {
+async function close(inspector: InspectorClient): Promise<void> {
   await inspector[Symbol.asyncDispose]();
 }
 
@@ -118,10 +118,10 @@ function appMeant(apps: readonly AppInfo[], wanted: string | undefined): AppInfo
   const exact = meant.find(({ key }) => key === wanted);
   if (exact !== undefined) return exact;
   if (app === undefined && wanted !== undefined)
-    throw new Failure(
+    throw new CommandFailure(
       `there is no application ${JSON.stringify(wanted)}${didYouMean(wanted, all)}: expected ${list(all)}`,
     );
-  throw new Failure(`there are several applications: say --app-id ${list(all)}`);
+  throw new CommandFailure(`there are several applications: say --app-id ${list(all)}`);
 }
 
 function list(names: readonly string[]): string {

@@ -1,7 +1,7 @@
 import type { WorkflowStatus } from '../../index.ts';
 import type { BulkReply, WorkflowFilterBody, WorkflowsReply } from '../../inspector/api/workflows.ts';
 import { didYouMean } from '../../util/suggest.ts';
-import { Failure } from '../failure.ts';
+import { CommandFailure } from '../failure.ts';
 import type { Call } from './action.ts';
 import { counted } from './text.ts';
 
@@ -125,7 +125,7 @@ function tell(call: Call, { done, hasMore, unnamed, isCut, ...total }: Total, wh
   for (const { instanceId, reason } of failed) call.note(`${instanceId}: ${reason}`);
   if (hasMore) call.note('there are more that were left out: narrow the filters');
   const count = counted(failed.length + unnamed, 'workflow');
-  if (failed.length > 0) throw new Failure(`${isCut ? 'at least ' : ''}${count} could not be ${what}`);
+  if (failed.length > 0) throw new CommandFailure(`${isCut ? 'at least ' : ''}${count} could not be ${what}`);
 }
 
 function meant(filter: WorkflowFilterBody, of: Bulk['of']): string {

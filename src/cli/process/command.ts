@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { type Clock, sleep } from '../../util/clock.ts';
-import { EXIT, Failure } from '../failure.ts';
+import { CommandFailure, EXIT } from '../failure.ts';
 import type { Output } from '../output.ts';
 import { passLines } from './lines.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
@@ -121,14 +121,14 @@ function numberOf(signal: NodeJS.Signals): number {
   return constants.signals[signal];
 }
 
-function startFailure(program: string, directory: string, error: NodeJS.ErrnoException): Failure {
+function startFailure(program: string, directory: string, error: NodeJS.ErrnoException): CommandFailure {
   if (error.code === 'ENOENT' && !existsSync(directory))
-    return new Failure(`the directory ${JSON.stringify(directory)} does not exist`, EXIT.failed, error);
+    return new CommandFailure(`the directory ${JSON.stringify(directory)} does not exist`, EXIT.failed, error);
   if (error.code === 'ENOENT')
-    return new Failure(`the command ${JSON.stringify(program)} was not found`, EXIT.notFound, error);
+    return new CommandFailure(`the command ${JSON.stringify(program)} was not found`, EXIT.notFound, error);
   if (error.code === 'EACCES')
-    return new Failure(`the command ${JSON.stringify(program)} may not be executed`, EXIT.notExecutable, error);
-  return new Failure(
+    return new CommandFailure(`the command ${JSON.stringify(program)} may not be executed`, EXIT.notExecutable, error);
+  return new CommandFailure(
     `the command ${JSON.stringify(program)} could not be started: ${error.message}`,
     EXIT.failed,
     error,

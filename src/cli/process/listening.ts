@@ -5,7 +5,7 @@ import { messageOf } from '../../errors.ts';
 import { HEAD_LIMIT_BYTES } from '../../http/head-limit.ts';
 import { type Clock, sleep } from '../../util/clock.ts';
 import { nodeHttp } from '../../util/node-http.ts';
-import { Failure } from '../failure.ts';
+import { CommandFailure } from '../failure.ts';
 import { answerClientError, refuseWithoutHost } from './client-errors.ts';
 import { portHolder } from './port-holder.ts';
 
@@ -48,7 +48,7 @@ export async function listenOn(options: ListenOptions): Promise<Listening> {
     const { code } = error as NodeJS.ErrnoException;
     const message = listenProblem(code, options, error as Error);
     if (code !== 'EADDRINUSE' || onMoved === undefined)
-      throw new Failure(`${message}${hintFor(code, chosenBy)}`, 1, error);
+      throw new CommandFailure(`${message}${hintFor(code, chosenBy)}`, 1, error);
     await opened(server, { ...options, port: 0 });
     onMoved(message);
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { QueuedMessage } from '../dispatcher.ts';
+import type { DispatchedMessage } from '../dispatcher.ts';
 import type { Message } from '../pubsub.ts';
 
 /** A message as a broker delivers it. */
@@ -25,7 +25,7 @@ export interface Received<Handle> {
 }
 
 /** A message of a line that is not settled. */
-export interface Unsettled<Handle> extends QueuedMessage {
+export interface Unsettled<Handle> extends DispatchedMessage {
   readonly key: string | undefined;
   /** Of the latest delivery. `undefined`: the connection that delivered it is gone. */
   handle: Handle | undefined;

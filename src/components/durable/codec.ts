@@ -1,5 +1,5 @@
 import { readValue } from '../../state/values.ts';
-import type { QueuedMessage } from '../dispatcher.ts';
+import type { DispatchedMessage } from '../dispatcher.ts';
 import { type DeadLetterOrigin, type Message, NO_METADATA } from '../pubsub.ts';
 
 /** Format 1: length of the header (4 bytes, big-endian), the header in JSON, the message's data. */
@@ -30,7 +30,7 @@ interface Header {
 }
 
 /** The stored form of a queued message. */
-export function encodeQueued({ message, attempts, interruptions = 0 }: QueuedMessage): Uint8Array {
+export function encodeQueued({ message, attempts, interruptions = 0 }: DispatchedMessage): Uint8Array {
   const { id, contentType, raw, metadata, trace, expiresAt, deadLetter, data } = message;
   const header: { -readonly [Name in keyof Header]: Header[Name] } = { i: id };
   if (contentType !== USUAL_TYPE) header.c = contentType;
@@ -53,11 +53,11 @@ export function encodeQueued({ message, attempts, interruptions = 0 }: QueuedMes
 }
 
 /** Decodes a stored message of a topic. */
-export function decodeQueued(key: string, value: Uint8Array, topic: string): Required<QueuedMessage> {
+export function decodeQueued(key: string, value: Uint8Array, topic: string): Required<DispatchedMessage> {
   return readValue(key, value, { [FORMAT]: (payload) => readHeaderAndData(payload, topic) });
 }
 
-function readHeaderAndData(payload: Uint8Array, topic: string): Required<QueuedMessage> {
+function readHeaderAndData(payload: Uint8Array, topic: string): Required<DispatchedMessage> {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const headerEnd = LENGTH_BYTES + bytes.readUInt32BE();
   const header = JSON.parse(bytes.toString('utf8', LENGTH_BYTES, headerEnd)) as Header;

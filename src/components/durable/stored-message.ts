@@ -1,7 +1,7 @@
-import type { QueuedMessage } from '../dispatcher.ts';
+import type { DispatchedMessage } from '../dispatcher.ts';
 
 /** A message that is loaded, and the key under which it lies. */
-export interface StoredMessage extends QueuedMessage {
+export interface StoredMessage extends DispatchedMessage {
   readonly key: string;
   readonly number: number;
   /** In which tenure it was loaded. */

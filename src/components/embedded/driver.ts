@@ -52,7 +52,7 @@ function importFallback(): Promise<SqliteModule> {
  * A connection that keeps all its statements. The fallback driver crashes if statements or connections in use are
  * garbage-collected, so nothing is released before the process or thread ends, and each SQL text is prepared once.
  */
-export class Connection {
+export class SqliteConnection {
   readonly #database: DatabaseLike;
   readonly #statements = new Map<string, StatementLike>();
 

@@ -5,7 +5,7 @@ import { BinaryReader, BinaryWriter } from './binary-codec.ts';
 const FULL_PACKET_BYTES = 4 * 1024 * 1024;
 
 /** A call that waits for its reply. */
-export interface Pending {
+export interface ThreadCall {
   /** Reads its reply from the packet and settles. */
   settle(reader: BinaryReader): void;
   reject(error: StateError): void;
@@ -19,7 +19,7 @@ export class PendingCalls {
   /** The number of pending calls that are sent. */
   #sent = 0;
   /** The oldest first. */
-  readonly pending: Pending[] = [];
+  readonly pending: ThreadCall[] = [];
 
   /** Whether there are no pending calls. */
   get isIdle(): boolean {

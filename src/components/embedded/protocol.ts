@@ -37,7 +37,7 @@ export interface WorkerRequest {
 }
 
 /** A {@link StateError} to send between threads. */
-export interface Failure {
+export interface ThreadFailure {
   readonly kind: StateErrorKind;
   readonly message: string;
 }
@@ -51,10 +51,10 @@ export interface WorkerReply {
   readonly reads?: Uint8Array;
   readonly commits?: Uint8Array;
   /** Set on change: the failure, or `null` once everything works again. */
-  readonly failure?: Failure | null;
+  readonly failure?: ThreadFailure | null;
 }
 
-export function errorOf(failure: Failure): StateError {
+export function errorOf(failure: ThreadFailure): StateError {
   return new StateError(failure.kind, failure.message);
 }
 
@@ -70,7 +70,10 @@ export interface PackedBatch {
   readonly delete: readonly Uint8Array[];
 }
 
-export type Outcome = { readonly version: number } | { readonly conflict: number } | { readonly failure: Failure };
+export type CommitOutcome =
+  | { readonly version: number }
+  | { readonly conflict: number }
+  | { readonly failure: ThreadFailure };
 
 export function writeBatch(writer: BinaryWriter, batch: Batch): void {
   const { require = [], put = [], delete: deleted = [] } = batch;
@@ -115,7 +118,7 @@ const DONE = 0;
 const CONFLICT = 1;
 const FAILED = 2;
 
-export function writeOutcome(writer: BinaryWriter, outcome: Outcome): void {
+export function writeOutcome(writer: BinaryWriter, outcome: CommitOutcome): void {
   if ('version' in outcome) {
     writer.byte(DONE);
     writer.f64(outcome.version);
@@ -127,7 +130,7 @@ export function writeOutcome(writer: BinaryWriter, outcome: Outcome): void {
   }
 }
 
-export function readOutcome(reader: BinaryReader): Outcome {
+export function readOutcome(reader: BinaryReader): CommitOutcome {
   const status = reader.byte();
   if (status === DONE) return { version: reader.f64() };
   if (status === CONFLICT) return { conflict: reader.u32() };
@@ -135,13 +138,13 @@ export function readOutcome(reader: BinaryReader): Outcome {
 }
 
 /** Packs the failure of a read or commit. */
-export function writeFailure(writer: BinaryWriter, { kind, message }: Failure): void {
+export function writeFailure(writer: BinaryWriter, { kind, message }: ThreadFailure): void {
   writer.byte(FAILED);
   writer.text(kind);
   writer.text(message);
 }
 
-function readFailure(reader: BinaryReader): Failure {
+function readFailure(reader: BinaryReader): ThreadFailure {
   return { kind: reader.text() as StateErrorKind, message: reader.text() };
 }
 
@@ -228,7 +231,7 @@ function readScan(reader: BinaryReader): PackedScan {
 }
 
 /** A row of an answer. */
-export interface Row {
+export interface AnsweredRow {
   /** Not of a `get`. */
   readonly key?: Uint8Array;
   readonly version: number;
@@ -241,7 +244,7 @@ export interface Row {
 const EMPTY = new Uint8Array(0);
 
 /** Packs the rows of a read, at most one for a `get`. */
-export function writeRows(writer: BinaryWriter, rows: readonly Row[]): void {
+export function writeRows(writer: BinaryWriter, rows: readonly AnsweredRow[]): void {
   writer.byte(DONE);
   writer.u32(rows.length);
   for (const { key, version, value, damage } of rows) {

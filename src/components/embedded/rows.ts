@@ -2,7 +2,7 @@ import { isUint8Array } from 'node:util/types';
 import { crc32 } from 'node:zlib';
 import { quote } from '../../state/errors.ts';
 import { corruptError } from './failures.ts';
-import type { PackedScan, Row } from './protocol.ts';
+import type { AnsweredRow, PackedScan } from './protocol.ts';
 
 /** A row as SQLite answers it. In a damaged file, each value may have another type. */
 export interface StoredRow {
@@ -33,7 +33,7 @@ export function checksumOf(key: Uint8Array, version: number, value: Uint8Array):
  * @param file - for the message
  * @returns the row; without its value, and with a message, if it is damaged
  */
-export function checkedRow(row: StoredRow, key: Uint8Array, file: string): Row {
+export function checkedRow(row: StoredRow, key: Uint8Array, file: string): AnsweredRow {
   // Nearly always: the row as it is, without a copy.
   if (isIntact(row, key)) return row;
   const { version, checksum } = row;

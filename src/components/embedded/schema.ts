@@ -9,7 +9,7 @@ import {
   recordOpening,
   syncDirectory,
 } from './directory.ts';
-import { Connection, type SqliteModule } from './driver.ts';
+import { SqliteConnection, type SqliteModule } from './driver.ts';
 import { corruptError, stateErrorOf } from './failures.ts';
 import { checkLog } from './log-check.ts';
 
@@ -49,7 +49,7 @@ const CACHE_SIZE = -16 * 1024;
  *
  * @param onWarning - called about commits that may be lost
  */
-export function openDatabase(sqlite: SqliteModule, path: string, onWarning?: (text: string) => void): Connection {
+export function openDatabase(sqlite: SqliteModule, path: string, onWarning?: (text: string) => void): SqliteConnection {
   const connection = connect(sqlite, path, onWarning);
   try {
     prepare(connection, path);
@@ -66,25 +66,25 @@ export function openDatabase(sqlite: SqliteModule, path: string, onWarning?: (te
 }
 
 /** Closes a database of which this process has the lock. SQLite then removes the log: the next start expects none. */
-export function closeDatabase(connection: Connection, path: string): void {
+export function closeDatabase(connection: SqliteConnection, path: string): void {
   recordClosing(path);
   connection.close();
 }
 
-function connect(sqlite: SqliteModule, path: string, onWarning?: (text: string) => void): Connection {
+function connect(sqlite: SqliteModule, path: string, onWarning?: (text: string) => void): SqliteConnection {
   try {
     ensureDirectory(path);
     checkDatabaseIsThere(path);
     const warning = checkLog(path);
     if (warning !== undefined) onWarning?.(warning);
     ensureDatabaseFile(path);
-    return new Connection(sqlite, databaseFileOf(path));
+    return new SqliteConnection(sqlite, databaseFileOf(path));
   } catch (error) {
     throw stateErrorOf(error, path);
   }
 }
 
-function prepare(connection: Connection, path: string): void {
+function prepare(connection: SqliteConnection, path: string): void {
   connection.execute(`PRAGMA busy_timeout=${BUSY_TIMEOUT_MS}; PRAGMA locking_mode=EXCLUSIVE`);
   // The first statement that touches the file: fails if the file is locked or is not a database.
   const schemaVersion = checkOwner(connection, path);
@@ -107,7 +107,7 @@ function prepare(connection: Connection, path: string): void {
 }
 
 /** Returns the schema version; throws before any change if the file is not ours or from a later release. */
-function checkOwner(connection: Connection, path: string): number {
+function checkOwner(connection: SqliteConnection, path: string): number {
   const schemaVersion = Number(connection.valueOf('PRAGMA user_version'));
   const applicationId = connection.valueOf('PRAGMA application_id');
   const tables = Number(connection.valueOf('SELECT count(*) FROM sqlite_schema'));
@@ -125,7 +125,7 @@ function checkOwner(connection: Connection, path: string): number {
 }
 
 /** Finds damage that hides rows, such as a page that is not in the tree. The contents of rows have checksums. */
-function checkPages(connection: Connection): void {
+function checkPages(connection: SqliteConnection): void {
   const bytes = Number(connection.valueOf('PRAGMA page_count')) * Number(connection.valueOf('PRAGMA page_size'));
   if (bytes === 0 || bytes > MAX_CHECKED_BYTES) return;
   const found = connection.valueOf('PRAGMA quick_check(1)');
@@ -133,7 +133,7 @@ function checkPages(connection: Connection): void {
 }
 
 /** In one transaction: a crash leaves the old schema or the new one. It also proves that the file is writable. */
-function migrate(connection: Connection, from: number): void {
+function migrate(connection: SqliteConnection, from: number): void {
   connection.execute('BEGIN IMMEDIATE');
   for (const migration of MIGRATIONS.slice(from)) connection.execute(migration);
   connection.execute(`PRAGMA application_id=${APPLICATION_ID}; PRAGMA user_version=${MIGRATIONS.length}; COMMIT`);

@@ -1,8 +1,16 @@
 import type { StateError } from '../../state/errors.ts';
 import { DatabaseFile } from './database-file.ts';
-import type { Connection, SqlValue } from './driver.ts';
+import type { SqliteConnection, SqlValue } from './driver.ts';
 import { canRecover, corruptError, stateErrorOf } from './failures.ts';
-import type { Failure, Outcome, PackedBatch, PackedRange, PackedRead, PackedScan, Row } from './protocol.ts';
+import type {
+  AnsweredRow,
+  CommitOutcome,
+  PackedBatch,
+  PackedRange,
+  PackedRead,
+  PackedScan,
+  ThreadFailure,
+} from './protocol.ts';
 import { checkedRow, checkOrder, checksumOf, type ScannedRow, type StoredRow } from './rows.ts';
 import { closeDatabase } from './schema.ts';
 
@@ -53,7 +61,7 @@ export interface EngineOptions {
  * one sync, whatever its size.
  */
 export class SqliteEngine {
-  readonly #connection: Connection;
+  readonly #connection: SqliteConnection;
   readonly #options: EngineOptions;
   readonly #file: DatabaseFile;
   /** The last version assigned. */
@@ -67,7 +75,7 @@ export class SqliteEngine {
   #units = 0;
   #unitsPerCheckpoint = PAGES_PER_CHECKPOINT;
 
-  constructor(connection: Connection, options: EngineOptions) {
+  constructor(connection: SqliteConnection, options: EngineOptions) {
     this.#connection = connection;
     this.#options = options;
     this.#file = new DatabaseFile(options.path);
@@ -91,7 +99,7 @@ export class SqliteEngine {
   }
 
   /** The rows of a read, at most one for a `get`; the number of a count. */
-  read(read: PackedRead): readonly Row[] | number | Failure {
+  read(read: PackedRead): readonly AnsweredRow[] | number | ThreadFailure {
     if (this.#failure !== undefined && !this.#canRead(this.#failure)) return failureOf(this.#failure);
     try {
       if ('count' in read) return this.#count(read.count);
@@ -106,7 +114,7 @@ export class SqliteEngine {
     return canRecover(kind) || !this.#file.isInPlace;
   }
 
-  #get(key: Uint8Array): readonly Row[] {
+  #get(key: Uint8Array): readonly AnsweredRow[] {
     const row = this.#connection.statement(GET).get(key);
     return row === undefined ? [] : [checkedRow(row as StoredRow, key, this.#file.path)];
   }
@@ -116,7 +124,7 @@ export class SqliteEngine {
     return (this.#connection.statement(sql).get(...boundsOf(range), limit) as { count: number }).count;
   }
 
-  #scan(scan: PackedScan): readonly Row[] {
+  #scan(scan: PackedScan): readonly AnsweredRow[] {
     const tail = `FROM ${rowsOf(scan)} ORDER BY key ${scan.reverse ? 'DESC' : 'ASC'} LIMIT ?`;
     const bounds = boundsOf(scan);
     const limit = scan.maxBytes < 0 ? scan.limit : this.#limitByBytes(tail, bounds, scan);
@@ -138,7 +146,7 @@ export class SqliteEngine {
   }
 
   /** Writes a group; each batch has its own outcome. Successful commits are durable when this returns. */
-  commit(batches: readonly PackedBatch[]): readonly Outcome[] {
+  commit(batches: readonly PackedBatch[]): readonly CommitOutcome[] {
     if (this.#failure !== undefined && !canRecover(this.#failure.kind)) {
       const failure = failureOf(this.#failure);
       return batches.map(() => ({ failure }));
@@ -155,7 +163,7 @@ export class SqliteEngine {
     }
   }
 
-  #write(batches: readonly PackedBatch[]): readonly Outcome[] {
+  #write(batches: readonly PackedBatch[]): readonly CommitOutcome[] {
     if (this.#version + batches.length > this.#reserved) this.#reserve();
     const outcomes = this.#inTransaction(() => {
       this.#rows.length = 0;
@@ -189,7 +197,7 @@ export class SqliteEngine {
     }
   }
 
-  #apply(batch: PackedBatch): Outcome {
+  #apply(batch: PackedBatch): CommitOutcome {
     if (batch.require.length > 0) this.#putRows();
     const conflict = batch.require.findIndex(({ key, version }) => this.#versionOf(key) !== version);
     if (conflict >= 0) return { conflict };
@@ -284,7 +292,7 @@ export class SqliteEngine {
 }
 
 /** The counter is a table of its own: without it, the roots of the tables may have been swapped. */
-function reservedOf(connection: Connection): number {
+function reservedOf(connection: SqliteConnection): number {
   const reserved = connection.valueOf(RESERVED);
   if (typeof reserved === 'number' && Number.isSafeInteger(reserved) && reserved >= 0) return reserved;
   throw corruptError('the counter of versions is missing or damaged');
@@ -298,6 +306,6 @@ function boundsOf({ from, to }: PackedRange): readonly Uint8Array[] {
   return to === undefined ? [from] : [from, to];
 }
 
-function failureOf({ kind, message }: StateError): Failure {
+function failureOf({ kind, message }: StateError): ThreadFailure {
   return { kind, message };
 }

@@ -4,7 +4,7 @@ import { clearTimeout, setImmediate, setTimeout } from '../../util/timers.ts';
 import type { BinaryReader, BinaryWriter } from './binary-codec.ts';
 import { CommitWindow } from './commit-window.ts';
 import { PendingCalls } from './pending-calls.ts';
-import { errorOf, type Failure, type WorkerReply } from './protocol.ts';
+import { errorOf, type ThreadFailure, type WorkerReply } from './protocol.ts';
 import type { Thread } from './thread.ts';
 
 /** From this size on, the rest of a write takes longer than its sync: what would save a sync is not worth waiting for. */
@@ -140,7 +140,7 @@ export class ThreadCalls {
     return this.#reads.isIdle && this.#changes.isIdle;
   }
 
-  #onFailure(failure: Failure | null): void {
+  #onFailure(failure: ThreadFailure | null): void {
     const { logger, logFields, onFailureChange } = this.#deps;
     this.#failure = failure === null ? undefined : errorOf(failure);
     if (this.#failure === undefined) logger.warn(logFields, 'the state store works again');

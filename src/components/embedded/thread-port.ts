@@ -1,11 +1,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import { BinaryWriter } from './binary-codec.ts';
-import type { Failure, WorkerReply, WorkerRequest, WorkerSettings } from './protocol.ts';
+import type { ThreadFailure, WorkerReply, WorkerRequest, WorkerSettings } from './protocol.ts';
 
 /** The engine of a thread. */
 export interface ThreadEngine {
   /** The present failure; `undefined` while the engine works. */
-  readonly failure: Failure | undefined;
+  readonly failure: ThreadFailure | undefined;
   close(): void;
 }
 
@@ -16,7 +16,7 @@ export class ThreadPort {
   readonly #port: MessagePort;
   readonly #closed: Int32Array;
   readonly #engine: ThreadEngine;
-  #reported: Failure | undefined;
+  #reported: ThreadFailure | undefined;
 
   constructor(port: MessagePort, { closed }: Pick<WorkerSettings, 'closed'>, engine: ThreadEngine) {
     this.#port = port;
@@ -25,7 +25,7 @@ export class ThreadPort {
   }
 
   /** Reports that the store cannot be opened, and lets the thread end. */
-  static refuse(port: MessagePort, { closed }: Pick<WorkerSettings, 'closed'>, { kind, message }: Failure): void {
+  static refuse(port: MessagePort, { closed }: Pick<WorkerSettings, 'closed'>, { kind, message }: ThreadFailure): void {
     markClosed(closed);
     port.postMessage({ failure: { kind, message } } satisfies WorkerReply);
     port.close();

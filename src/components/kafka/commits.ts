@@ -11,14 +11,14 @@ interface WaitingSettlement {
 }
 
 /** A place to be recorded. */
-export interface Place {
+export interface CommitPlace {
   readonly partition: PartitionOffsets;
   readonly offset: number;
 }
 
 /** Records how far the partitions are settled: one request at a time, with all that came meanwhile in the next. */
 export class Commits {
-  readonly #commit: (places: readonly Place[]) => Promise<void>;
+  readonly #commit: (places: readonly CommitPlace[]) => Promise<void>;
   readonly #random: () => number;
   #dirty = new Set<PartitionOffsets>();
   #waiting: WaitingSettlement[] = [];
@@ -27,7 +27,7 @@ export class Commits {
   #failures = 0;
   #isClosed = false;
 
-  constructor(commit: (places: readonly Place[]) => Promise<void>, random: () => number) {
+  constructor(commit: (places: readonly CommitPlace[]) => Promise<void>, random: () => number) {
     this.#commit = commit;
     this.#random = random;
   }
@@ -89,7 +89,7 @@ export class Commits {
     }
   }
 
-  #putBack(places: readonly Place[], waiting: readonly WaitingSettlement[], error: unknown): void {
+  #putBack(places: readonly CommitPlace[], waiting: readonly WaitingSettlement[], error: unknown): void {
     for (const { partition } of places) if (!partition.isLost) this.#dirty.add(partition);
     for (const one of waiting) {
       if (one.partition.isLost || this.#isClosed) one.settle(new Error(reasonOf(error)));

@@ -4,7 +4,7 @@ import { withTimeLimit } from '../../util/time-limit.ts';
 import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import type { Line, LineOptions, LineReceiver, Received } from '../broker/line.ts';
 import type { OutageLog } from '../outage-log.ts';
-import { Commits, type Place } from './commits.ts';
+import { type CommitPlace, Commits } from './commits.ts';
 import { isUnreachable, type KafkaConsumer, reasonOf } from './driver.ts';
 import { Fetcher } from './fetcher.ts';
 import { type Assignment, GroupMembership, type GroupTimes } from './group-membership.ts';
@@ -196,7 +196,7 @@ export class KafkaLine implements Line<KafkaHandle> {
     if (messages.length > 0) this.#receiver.deliver(messages);
   }
 
-  async #commit(places: readonly Place[]): Promise<void> {
+  async #commit(places: readonly CommitPlace[]): Promise<void> {
     if (this.#membership === undefined) throw new Error('this process is not in the group');
     const { topic } = this.#options;
     const offsets = places.map(({ partition: { partition }, offset }) => ({

@@ -19,7 +19,7 @@ export interface BrokerLimits {
 }
 
 /** The messages held now, in all groups. */
-export interface Held {
+export interface HeldMessages {
   messages: number;
   bytes: number;
 }
@@ -39,7 +39,7 @@ const NO_FAILURES: Promise<readonly PublishFailure[]> = Promise.resolve([]);
 /** The topics of one memory component and the groups that receive them. */
 export class MemoryBroker implements Broker {
   readonly #limits: BrokerLimits;
-  readonly #held: Held = { messages: 0, bytes: 0 };
+  readonly #held: HeldMessages = { messages: 0, bytes: 0 };
   readonly #topics = new Map<string, Map<string, MemoryGroup>>();
   readonly #patterns: TopicPatterns;
   readonly #startup: StartupPeriod;

@@ -1,13 +1,13 @@
 import type { Clock, Timer } from '../../util/clock.ts';
 import { Deque } from '../../util/deque.ts';
-import { Dispatcher, type MessageQueue, type QueuedMessage } from '../dispatcher.ts';
+import { type DispatchedMessage, Dispatcher, type MessageQueue } from '../dispatcher.ts';
 import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
 import type { QueueEntry } from '../queue-access.ts';
 import { ABANDONED_AFTER_MS } from '../retention.ts';
-import type { Held } from './broker.ts';
+import type { HeldMessages } from './broker.ts';
 
 /** A message and its number, which grows with every message of the component. */
-export interface MemoryMessage extends QueuedMessage {
+export interface MemoryMessage extends DispatchedMessage {
   readonly number: number;
 }
 
@@ -26,14 +26,14 @@ export class MemoryGroup implements MessageQueue<MemoryMessage> {
   keeps = false;
   /** When all its dead letters were last looked at for their age. */
   lookedAt: number = Number.NEGATIVE_INFINITY;
-  readonly #held: Held;
+  readonly #held: HeldMessages;
   readonly #ready = new Deque<MemoryMessage>();
   readonly #delayed = new Map<MemoryMessage, Delay>();
   #dropped = false;
   /** Since when it has no consumers, by the clock of the last one. */
   #unserved: { readonly clock: Clock; readonly since: number } | undefined;
 
-  constructor(held: Held) {
+  constructor(held: HeldMessages) {
     this.#held = held;
   }
 

@@ -54,7 +54,7 @@ export function memoryConfiguration(name: string, options: MemoryConfigurationOp
     type: 'configuration.in-memory',
     version: 'v1',
     ...(scopes === undefined ? {} : { scopes }),
-    open: async () => new MemoryStore(values),
+    open: async () => new MemoryConfigurationStore(values),
     set: (key, item) => values.set(key, parseItem(item, `${JSON.stringify(key)} of ${what}`)),
     delete: (key) => values.delete(key),
   };
@@ -103,7 +103,7 @@ class MemoryItems {
 }
 
 /** The values, as one sidecar uses them. */
-class MemoryStore implements ConfigurationStore {
+class MemoryConfigurationStore implements ConfigurationStore {
   readonly #items: MemoryItems;
   readonly #stops = new Set<() => void>();
 

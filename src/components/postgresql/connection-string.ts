@@ -1,5 +1,5 @@
 import { StateError } from '../../state/errors.ts';
-import type { Place } from '../remote/first-of.ts';
+import type { ServerPlace } from '../remote/first-of.ts';
 import type { PgConfig } from './driver.ts';
 
 /** `name=value` or `name='va\'lue'`, as in libpq. */
@@ -9,7 +9,7 @@ const URL_FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s;
 const DEFAULT_PORT = 5432;
 
 /** One server: the primary, or one that may become it. */
-export interface PgHost extends Place {
+export interface PgHost extends ServerPlace {
   /** The driver's options. */
   readonly config: PgConfig;
 }
@@ -51,7 +51,7 @@ function placeOf({ searchParams, hostname, port }: URL): string {
 }
 
 /** The name of a store's servers in messages. */
-export function nameOf(hosts: readonly Place[], database: string): string {
+export function nameOf(hosts: readonly ServerPlace[], database: string): string {
   return `PostgreSQL at ${hosts.map(({ name }) => name).join()}/${database}`;
 }
 

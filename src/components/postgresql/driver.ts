@@ -3,12 +3,12 @@ import { loadPackage } from '../../util/load-package.ts';
 import { resultTypes } from './result-types.ts';
 
 /** A row as a list of columns. */
-export type Row = readonly unknown[];
+export type PgRow = readonly unknown[];
 
 /** The used part of a `pg` connection: the package need not be installed. */
 export interface PgClient {
   connect(): Promise<unknown>;
-  query(query: PgQuery): Promise<{ readonly rows: readonly Row[] }>;
+  query(query: PgQuery): Promise<{ readonly rows: readonly PgRow[] }>;
   end(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;

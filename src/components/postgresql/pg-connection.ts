@@ -10,7 +10,7 @@ import {
 import type { FoundDurability } from '../remote/durability.ts';
 import type { PendingGroup } from '../remote/pending-group.ts';
 import { keyArray } from './binary.ts';
-import type { PgClient, Row } from './driver.ts';
+import type { PgClient, PgRow } from './driver.ts';
 import { errorOf } from './failures.ts';
 import { groupArguments, oneArguments } from './group-arguments.ts';
 import { quoteName } from './schema.ts';
@@ -64,7 +64,7 @@ export class PgConnection implements RemoteConnection {
     return `insidecar:${this.#deps.schema}`;
   }
 
-  async #query(text: string, values: readonly unknown[] = [], name?: string): Promise<readonly Row[]> {
+  async #query(text: string, values: readonly unknown[] = [], name?: string): Promise<readonly PgRow[]> {
     const { client, server, prepares } = this.#deps;
     this.#underWay++;
     try {
@@ -79,7 +79,7 @@ export class PgConnection implements RemoteConnection {
   }
 
   /** Calls a function of the schema that returns rows. */
-  #call(name: string, columns: string, values: readonly unknown[]): Promise<readonly Row[]> {
+  #call(name: string, columns: string, values: readonly unknown[]): Promise<readonly PgRow[]> {
     return this.#query(`SELECT ${columns} FROM ${this.#expression(name, values)}`, values, name);
   }
 

@@ -5,7 +5,7 @@ import { Reconnector } from '../reconnector.ts';
 import { ConnectionLostError } from '../remote/connection.ts';
 import { firstOf } from '../remote/first-of.ts';
 import type { PgHost, PgTarget } from './connection-string.ts';
-import type { loadPg, PgClient, Row } from './driver.ts';
+import type { loadPg, PgClient, PgRow } from './driver.ts';
 import { errorOf } from './failures.ts';
 import { discard, openClient } from './primary.ts';
 
@@ -83,7 +83,7 @@ export class PgLine {
    *
    * @throws ConnectionLostError when there is no connection, or it was lost before the answer.
    */
-  async query(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+  async query(text: string, values: readonly unknown[] = []): Promise<readonly PgRow[]> {
     const client = await this.#reconnector.reachable();
     const { target, callTimeoutMs } = this.#deps;
     try {

@@ -21,7 +21,7 @@ export function discard(client: PgClient): void {
 }
 
 /** How a connection is opened. */
-export interface Opening {
+export interface PgClientOptions {
   readonly load: () => ReturnType<typeof loadPg>;
   readonly config: PgConfig;
   /** Gives the connection up, even if it is open. */
@@ -32,7 +32,7 @@ export interface Opening {
 
 /** Connects to a server and checks what it is; if `check` rejects, the connection is ended. */
 export async function openClient<T>(
-  { load, config, signal, server }: Opening,
+  { load, config, signal, server }: PgClientOptions,
   check: (client: PgClient) => Promise<T>,
 ): Promise<T> {
   const pg = await load();

@@ -49,14 +49,14 @@ function reasonOf(text: string): string {
 }
 
 /** A difference between what exists and what is asked for. */
-export interface Mismatch {
+export interface DeclarationMismatch {
   /** The setting, such as `x-queue-type`, `type` or `auto_delete`. */
   readonly setting: string;
   readonly isTrueNow: boolean;
 }
 
 /** Reads which setting differs, from the error of a declaration. */
-export function mismatchOf(error: unknown): Mismatch | undefined {
+export function mismatchOf(error: unknown): DeclarationMismatch | undefined {
   const { code, text } = failureOf(error);
   const [, setting] = /inequivalent arg '([^']+)'/.exec(text) ?? [];
   if (code !== PRECONDITION_FAILED || setting === undefined) return undefined;

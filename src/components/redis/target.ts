@@ -10,7 +10,7 @@ import {
   whole,
 } from '../../util/option-fields.ts';
 import { serverUrl, urlPart } from '../broker/server-url.ts';
-import type { Place } from '../remote/first-of.ts';
+import type { ServerPlace } from '../remote/first-of.ts';
 import { TLS } from '../tls-fields.ts';
 
 /** Options that say where a Redis is and how to log in. @public */
@@ -44,7 +44,7 @@ export interface NodeAddress {
 }
 
 /** One node. */
-export interface RedisNode extends Place, NodeAddress {}
+export interface RedisNode extends ServerPlace, NodeAddress {}
 
 /** A Redis server, alone or behind sentinels, or a cluster. */
 export interface RedisTarget {

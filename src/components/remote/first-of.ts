@@ -5,7 +5,7 @@ import { ConnectionLostError } from './connection.ts';
 const PATIENCE_MS = 500;
 
 /** A place at which a server may be. */
-export interface Place {
+export interface ServerPlace {
   /** For messages: `host:port`. */
   readonly name: string;
 }
@@ -14,7 +14,7 @@ export interface Place {
 export class UnknownThereError extends ConnectionLostError {}
 
 /** Opens something at a place. When the signal fires, it must be given up, even if it is open. */
-export type OpenAt<P extends Place, T> = (place: P, signal: AbortSignal) => Promise<T>;
+export type OpenAt<P extends ServerPlace, T> = (place: P, signal: AbortSignal) => Promise<T>;
 
 /**
  * Opens the first of several places that works, in their order; gives up all others.
@@ -24,7 +24,7 @@ export type OpenAt<P extends Place, T> = (place: P, signal: AbortSignal) => Prom
  * @throws StateError of a place where retries are useless, or when no place knows what is sought; else
  * ConnectionLostError, which says what is wrong with each.
  */
-export function firstOf<P extends Place, T>(
+export function firstOf<P extends ServerPlace, T>(
   places: readonly P[],
   open: OpenAt<P, T>,
   signal: AbortSignal,

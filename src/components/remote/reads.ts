@@ -9,7 +9,7 @@ interface WaitingGet {
   readonly reject: (error: unknown) => void;
 }
 
-/** The dependencies of {@link Reads}. */
+/** The dependencies of {@link RemoteReads}. */
 export interface ReadsDeps {
   readonly link: RemoteLink;
   /** After this time, an unsuccessful read rejects. */
@@ -19,7 +19,7 @@ export interface ReadsDeps {
 }
 
 /** Reads from the server; sends reads of one event loop tick together, and repeats them after a lost connection. */
-export class Reads {
+export class RemoteReads {
   readonly #deps: ReadsDeps;
   #gets: WaitingGet[] = [];
   #underWay = 0;

@@ -19,7 +19,7 @@ import { ConnectionLostError, type RemoteConnection, type RemoteServer } from '.
 import { type FoundDurability, logDurability } from './durability.ts';
 import { Hints } from './hints.ts';
 import { ObservedServer, type OnCall } from './observed-server.ts';
-import { Reads } from './reads.ts';
+import { RemoteReads } from './reads.ts';
 import { RemoteLink } from './remote-link.ts';
 import type { RemoteTimeouts } from './store-options.ts';
 
@@ -65,7 +65,7 @@ export class RemoteStore implements StateStore {
   readonly #context: StateContext;
   readonly #watch: LocalWatch;
   readonly #hints: Hints;
-  readonly #reads: Reads;
+  readonly #reads: RemoteReads;
   readonly #commits: CommitGroups;
   readonly #links: readonly RemoteLink[];
   /** The one of them over which messages come and go. */
@@ -88,7 +88,7 @@ export class RemoteStore implements StateStore {
     this.#links = [reading, writing];
     this.#listening = server.listensOn === 'reads' ? reading : writing;
     this.#hints = new Hints({ link: this.#listening, watch: this.#watch });
-    this.#reads = new Reads({
+    this.#reads = new RemoteReads({
       link: reading,
       timeoutMs: operationTimeoutMs,
       onOutcome: (failure) => this.#outcome('reads', failure),

@@ -25,7 +25,7 @@ export interface WrittenGroup {
 }
 
 /** How a group is written. */
-export interface WriteOptions {
+export interface GroupWriteOptions {
   /** How long to wait for a connection. */
   readonly waitMs: number;
   /** The message to other processes in the same round trip. */
@@ -61,7 +61,7 @@ export class Sessions {
    * Writes a group. After an error that allows a retry, call it again with the same `batches`: the group is not written
    * twice.
    */
-  async commit(batches: readonly Batch[], { waitMs, message }: WriteOptions): Promise<WrittenGroup> {
+  async commit(batches: readonly Batch[], { waitMs, message }: GroupWriteOptions): Promise<WrittenGroup> {
     const earlier = await this.#resolveUnanswered(batches, waitMs);
     if (earlier !== undefined) return earlier;
     const session = await this.#sessionFor(batches.length, waitMs);

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { isStateError, quote, StateError, type StateErrorKind } from '../../state/errors.ts';
-import { Connection, type SqliteModule } from '../embedded/driver.ts';
+import { SqliteConnection, type SqliteModule } from '../embedded/driver.ts';
 import { kindOf } from '../embedded/failures.ts';
 import type { FileSettings } from '../embedded/protocol.ts';
 import type { OutboxEvent, WriteOutcome } from '../key-value.ts';
 import type { FileOperation, FileRead, FileWrite, FoundValue } from './protocol.ts';
 import { migrate, prepare } from './schema.ts';
-import { ROWS_PER_CLEANUP, type Statements, statementsOf } from './statements.ts';
+import { ROWS_PER_CLEANUP, type SqliteStatements, statementsOf } from './statements.ts';
 
 /** Dapr's: the intervals of two processes are not the same to the millisecond. */
 const TOLERANCE_MS = 100;
@@ -36,9 +36,9 @@ interface ValueRow {
 
 /** Values of applications in a database file that other processes may use, too: each call sees what they have written. */
 export class FileEngine {
-  readonly #connection: Connection;
+  readonly #connection: SqliteConnection;
   readonly #settings: EngineSettings;
-  readonly #statements: Statements;
+  readonly #statements: SqliteStatements;
   #hasOutbox = false;
   #failure: StateError | undefined;
 
@@ -46,7 +46,7 @@ export class FileEngine {
     this.#settings = settings;
     this.#statements = statementsOf(settings);
     try {
-      this.#connection = new Connection(sqlite, settings.path);
+      this.#connection = new SqliteConnection(sqlite, settings.path);
       prepare(this.#connection, settings.busyTimeoutMs);
       this.#inTransaction(() => migrate(this.#connection, settings));
     } catch (error) {

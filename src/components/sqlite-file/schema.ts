@@ -1,5 +1,5 @@
 import { quote, StateError } from '../../state/errors.ts';
-import type { Connection } from '../embedded/driver.ts';
+import type { SqliteConnection } from '../embedded/driver.ts';
 import type { EngineSettings } from './file-engine.ts';
 
 /** The level of Dapr's migrations at which the table is as below. */
@@ -7,7 +7,7 @@ const LEVEL = 1;
 const COLUMNS = ['key', 'value', 'is_binary', 'etag', 'expiration_time', 'update_time'];
 
 /** Settings of the connection. Other processes may use the file at the same time, with settings of their own. */
-export function prepare(connection: Connection, busyTimeoutMs: number): void {
+export function prepare(connection: SqliteConnection, busyTimeoutMs: number): void {
   connection.execute(`PRAGMA busy_timeout=${busyTimeoutMs}`);
   connection.valueOf('PRAGMA journal_mode=WAL');
   // FULL: a sync per transaction, not the default of every driver. macOS syncs to the platter only with fullfsync.
@@ -21,7 +21,10 @@ export function prepare(connection: Connection, busyTimeoutMs: number): void {
  *
  * @throws StateError if the table of that name is another one
  */
-export function migrate(connection: Connection, { path, tableName: table, metadataTableName }: EngineSettings): void {
+export function migrate(
+  connection: SqliteConnection,
+  { path, tableName: table, metadataTableName }: EngineSettings,
+): void {
   connection.execute(`CREATE TABLE IF NOT EXISTS "${metadataTableName}" (key text NOT NULL PRIMARY KEY, value text NOT NULL);
     CREATE TABLE IF NOT EXISTS "${table}" (
       key TEXT NOT NULL PRIMARY KEY,

@@ -1,7 +1,7 @@
 import type { FileSettings } from '../embedded/protocol.ts';
 
 /** The statements of a store. Keys and values are bound as bytes: drivers may cut a text at a NUL. */
-export interface Statements {
+export interface SqliteStatements {
   readonly get: string;
   readonly list: string;
   readonly etag: string;
@@ -24,7 +24,7 @@ const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
 /** Empty bytes may be bound as null. */
 const TEXT = `CAST(coalesce(?, x'') AS TEXT)`;
 
-export function statementsOf({ tableName: table, metadataTableName: metadata }: FileSettings): Statements {
+export function statementsOf({ tableName: table, metadataTableName: metadata }: FileSettings): SqliteStatements {
   const alive = `(expiration_time IS NULL OR expiration_time > ${NOW})`;
   const columns = 'CAST(key AS BLOB) AS key, CAST(value AS BLOB) AS value, is_binary, etag, expiration_time';
   const outbox = `${table}_insidecar_outbox`;

@@ -8,7 +8,7 @@ import type { InspectorGrant, InspectSettings } from '../options.ts';
 import { TokenSessions } from './session.ts';
 
 /** The callers that are let in, and their permissions. */
-export interface Caller {
+export interface InspectorCaller {
   readonly role: Role;
   readonly who: string | undefined;
 }
@@ -68,7 +68,7 @@ export class Access {
   }
 
   /** The caller. @throws SidecarError of status 401, 403 or 429. */
-  async caller(request: SidecarRequest): Promise<Caller> {
+  async caller(request: SidecarRequest): Promise<InspectorCaller> {
     const { role, who } = await this.#granted(request);
     if (role === 'none') throw forbidden('you have no access to this inspector');
     return { role: this.#settings.readOnly ? 'read' : role, who };

@@ -26,7 +26,7 @@ export interface KeptPayload {
 }
 
 /** Keeps copies of payloads, with secrets masked. */
-export class Payloads {
+export class KeptPayloads {
   readonly #views: PayloadViews;
   readonly #option: PayloadOption;
 

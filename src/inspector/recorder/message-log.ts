@@ -1,7 +1,7 @@
 import type { DeliveryInfo, Message, MessageInfo, SidecarEvents } from '../../index.ts';
 import type { AttemptRecord } from '../api/live.ts';
 import { MessageEntry, type RecorderEntry } from './entries.ts';
-import type { Payloads } from './kept-payload.ts';
+import type { KeptPayloads } from './kept-payload.ts';
 import { NameIndex } from './name-index.ts';
 import type { Ring } from './ring.ts';
 
@@ -16,10 +16,10 @@ type Failed = SidecarEvents['retrying' | 'dropped' | 'deadLettered' | 'unsettled
 /** Puts what happens to messages together: an entry for each message and group. */
 export class MessageLog {
   readonly #deps: LogDeps;
-  readonly #payloads: Payloads;
+  readonly #payloads: KeptPayloads;
   readonly #index = new NameIndex<MessageEntry>();
 
-  constructor(deps: LogDeps, payloads: Payloads) {
+  constructor(deps: LogDeps, payloads: KeptPayloads) {
     this.#deps = deps;
     this.#payloads = payloads;
   }

@@ -4,7 +4,7 @@ import type { LiveRecord, Overview } from '../api/live.ts';
 import type { PayloadOption } from '../payload.ts';
 import { Counters } from './counters.ts';
 import type { RecorderEntry } from './entries.ts';
-import { Payloads } from './kept-payload.ts';
+import { KeptPayloads } from './kept-payload.ts';
 import { counting, listen, recording } from './listening.ts';
 import { LiveStream } from './live-stream.ts';
 import { MessageLog } from './message-log.ts';
@@ -69,7 +69,7 @@ export class Recorder {
     this.#limits = { ...LIMITS, ...limits };
     this.#ring = new Ring(this.#limits, (entry) => this.#forget(entry));
     const deps = { ring: this.#ring, now: Date.now };
-    this.#messages = new MessageLog(deps, new Payloads(options.payloads));
+    this.#messages = new MessageLog(deps, new KeptPayloads(options.payloads));
     this.#runs = new RunLog(deps);
     this.#stopCounting = listen(sidecar.events, counting(this.#counters));
     if (options.record === 'always') this.#record();

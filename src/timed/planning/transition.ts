@@ -6,7 +6,7 @@ import { retriesOf } from './policy.ts';
 import type { Schedule } from './schedule.ts';
 
 /** How an attempt ended; `crashed`: with the process, once too often. */
-export type Attempt = 'done' | 'failed' | 'crashed';
+export type AttemptStatus = 'done' | 'failed' | 'crashed';
 
 /** The transition after an attempt. */
 export type Next =
@@ -19,7 +19,7 @@ export type Next =
 
 /** An attempt, and the inputs of the decision. */
 export interface AttemptEnd {
-  readonly outcome: Attempt;
+  readonly outcome: AttemptStatus;
   /** Why it failed. */
   readonly reason?: string;
   readonly startedAt: number;

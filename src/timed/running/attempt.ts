@@ -17,7 +17,7 @@ export interface Attempted {
 }
 
 /** The dependencies of {@link makeAttempt}. */
-export interface AttemptDeps {
+export interface MakeAttemptDeps {
   readonly logger: Logger;
   readonly store: JobStore;
   readonly owned: OwnedShards;
@@ -29,7 +29,7 @@ export interface AttemptDeps {
 }
 
 /** Runs a job once, unless it has changed or cannot run. */
-export async function makeAttempt(found: Due, target: Target, deps: AttemptDeps): Promise<Attempted | undefined> {
+export async function makeAttempt(found: Due, target: Target, deps: MakeAttemptDeps): Promise<Attempted | undefined> {
   const { store, owned, due, crashes } = deps;
   const { job } = found;
   const isCareful = crashes.isCareful(found);
@@ -52,13 +52,13 @@ export async function makeAttempt(found: Due, target: Target, deps: AttemptDeps)
 }
 
 /** Replacing or removing a job deletes its data: if the job is still there, the store is damaged. */
-async function withoutData(found: Due, { due, logger }: AttemptDeps): Promise<undefined> {
+async function withoutData(found: Due, { due, logger }: MakeAttemptDeps): Promise<undefined> {
   if (await due.isCurrent(found))
     logger.error({ job: found.job.name }, 'a job cannot run: its data are missing in the store');
 }
 
 /** Records that an attempt begins; `undefined` if the job has changed. */
-async function recordBegin(found: Due, { crashes, owned, due }: AttemptDeps): Promise<Due | undefined> {
+async function recordBegin(found: Due, { crashes, owned, due }: MakeAttemptDeps): Promise<Due | undefined> {
   try {
     return await crashes.begin(found);
   } catch (error) {

@@ -9,7 +9,7 @@ import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
 import { encodeData, encodeJob, encodePointer } from './codec.ts';
 import type { JobLayout } from './layout.ts';
 import { removeLost } from './lost-job.ts';
-import { type Due, type Found, StoredJobs, type StoredJobsDeps } from './stored-jobs.ts';
+import { type Due, type FoundEntry, StoredJobs, type StoredJobsDeps } from './stored-jobs.ts';
 
 const NO_PUTS: readonly Put[] = [];
 
@@ -62,7 +62,7 @@ export class JobStore {
    */
   async schedule(planned: PlannedJob, replace: Replace): Promise<Scheduled | undefined> {
     let next: PlannedJob | undefined = planned;
-    let present: Found | undefined;
+    let present: FoundEntry | undefined;
     for (let tries = 1; next !== undefined; tries++) {
       try {
         return await this.#put(next, present);
@@ -75,12 +75,12 @@ export class JobStore {
     return undefined;
   }
 
-  async #replacement({ due: { job, at, version } }: Found, replace: Replace): Promise<PlannedJob | undefined> {
+  async #replacement({ due: { job, at, version } }: FoundEntry, replace: Replace): Promise<PlannedJob | undefined> {
     return replace({ job, at, version, data: await this.stored.dataOf(job) });
   }
 
   /** Writes a job, provided that the present one is unchanged, or is still absent. */
-  async #put(planned: PlannedJob, present: Found | undefined): Promise<Scheduled> {
+  async #put(planned: PlannedJob, present: FoundEntry | undefined): Promise<Scheduled> {
     const { at } = planned;
     const { job, dataPuts } = this.#withDataApart(planned.job);
     const put: Puts = [...this.#putsOf(job, at), ...dataPuts];
@@ -175,7 +175,7 @@ export class JobStore {
     ];
   }
 
-  #keysOf({ pointer, due }: Found): string[] {
+  #keysOf({ pointer, due }: FoundEntry): string[] {
     const keys = [this.#layout.job(due.job.name), due.key];
     if (pointer.dataId !== undefined) keys.push(this.#layout.data(pointer.dataId));
     return keys;

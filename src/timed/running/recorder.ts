@@ -12,8 +12,8 @@ import type { Due } from './stored-jobs.ts';
 /** Backoff after a failed write. */
 const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
 
-/** The dependencies of a {@link Recorder}. */
-export interface RecorderDeps extends Pick<RunRules, 'clock' | 'logger' | 'random'> {
+/** The dependencies of a {@link RunRecorder}. */
+export interface RunRecorderDeps extends Pick<RunRules, 'clock' | 'logger' | 'random'> {
   readonly store: JobStore;
   readonly owned: OwnedShards;
   readonly stopRequested: AbortSignal;
@@ -27,10 +27,10 @@ export interface RecorderDeps extends Pick<RunRules, 'clock' | 'logger' | 'rando
 }
 
 /** Records how runs end. */
-export class Recorder {
-  readonly #deps: RecorderDeps;
+export class RunRecorder {
+  readonly #deps: RunRecorderDeps;
 
-  constructor(deps: RecorderDeps) {
+  constructor(deps: RunRecorderDeps) {
     this.#deps = deps;
   }
 

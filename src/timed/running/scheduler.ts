@@ -4,12 +4,12 @@ import { ReadRetry } from '../../kernel/read-retry.ts';
 import type { CodeCall } from '../../util/code-calls.ts';
 import { Work } from '../../util/work.ts';
 import type { Schedules } from '../planning/schedule-cache.ts';
-import { type Attempt, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
-import { type AttemptDeps, type Attempted, makeAttempt } from './attempt.ts';
+import { type AttemptStatus, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
+import { type Attempted, type MakeAttemptDeps, makeAttempt } from './attempt.ts';
 import { CrashCounter } from './crash-counter.ts';
 import { DueJobs } from './due-jobs.ts';
 import type { JobStore } from './job-store.ts';
-import { Recorder } from './recorder.ts';
+import { RunRecorder } from './recorder.ts';
 import type { RunRules } from './run-rules.ts';
 import { RunningJobs } from './running-jobs.ts';
 import type { Due } from './stored-jobs.ts';
@@ -44,9 +44,9 @@ export class Scheduler {
   #attempts = 0;
   #isStarted = false;
   readonly #retry: ReadRetry;
-  readonly #recorder: Recorder;
+  readonly #recorder: RunRecorder;
   readonly #crashes: CrashCounter;
-  readonly #attemptDeps: AttemptDeps;
+  readonly #attemptDeps: MakeAttemptDeps;
   /** Whether entries were skipped because they had no target. */
   #hasPassedOver = false;
 
@@ -57,7 +57,7 @@ export class Scheduler {
     this.#crashes = new CrashCounter(deps);
     this.#attemptDeps = { ...deps, due: this.#due, crashes: this.#crashes, running: this.#running };
     this.#retry = new ReadRetry({ ...deps, what: 'jobs', readAnew: () => this.readAnew() });
-    this.#recorder = new Recorder({
+    this.#recorder = new RunRecorder({
       ...deps,
       stopRequested: this.#stopRequested.signal,
       onRecorded: (due, following) => this.#recorded(due, following),
@@ -257,7 +257,7 @@ export class Scheduler {
     }
     if (outcome.kind === 'brokenOff') return;
     const now = clock.now();
-    const kind: Attempt = isCrash ? 'crashed' : outcome.kind;
+    const kind: AttemptStatus = isCrash ? 'crashed' : outcome.kind;
     const reason = outcome.kind === 'failed' ? { reason: outcome.reason } : undefined;
     const schedule = job.schedule === undefined ? undefined : schedules.getStored(job.schedule);
     const end = { outcome: kind, ...reason, startedAt, now, schedule, everyTick, maxCrashes };

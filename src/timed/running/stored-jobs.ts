@@ -18,7 +18,7 @@ export interface Due extends StoredEntry {
 }
 
 /** A job found by name, and its pointer. */
-export interface Found {
+export interface FoundEntry {
   readonly pointer: Pointer;
   readonly pointerVersion: number;
   readonly due: Due;
@@ -56,7 +56,7 @@ export class StoredJobs {
   }
 
   /** Finds a job by name. */
-  async find(name: string): Promise<Found | undefined> {
+  async find(name: string): Promise<FoundEntry | undefined> {
     const located = await this.locate(name);
     if (located === undefined) return undefined;
     const { pointer, pointerVersion, entry } = located;

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { moveState } from '../../../src/cluster/move-state.ts';
 import { durablePubSub } from '../../../src/components/durable/durable-pubsub.ts';
 import { databaseFileOf, logFileOf } from '../../../src/components/embedded/directory.ts';
-import { Connection, loadSqlite } from '../../../src/components/embedded/driver.ts';
+import { loadSqlite, SqliteConnection } from '../../../src/components/embedded/driver.ts';
 import { openEmbeddedStore } from '../../../src/components/embedded/embedded-store.ts';
 import { openDatabase } from '../../../src/components/embedded/schema.ts';
 import { SqliteEngine } from '../../../src/components/embedded/sqlite-engine.ts';
@@ -22,7 +22,7 @@ const LOG_HEADER_BYTES = 32;
 
 /** Changes rows beside the store, which leaves their checksums. */
 async function execute(path: string, sql: string): Promise<void> {
-  const connection = new Connection(await loadSqlite(), databaseFileOf(path));
+  const connection = new SqliteConnection(await loadSqlite(), databaseFileOf(path));
   connection.execute(sql);
   connection.close();
 }

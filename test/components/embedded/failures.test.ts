@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlink
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { databaseFileOf } from '../../../src/components/embedded/directory.ts';
-import { Connection, loadSqlite } from '../../../src/components/embedded/driver.ts';
+import { loadSqlite, SqliteConnection } from '../../../src/components/embedded/driver.ts';
 import { EmbeddedStore, openEmbeddedStore } from '../../../src/components/embedded/embedded-store.ts';
 import { openDatabase } from '../../../src/components/embedded/schema.ts';
 import { SqliteEngine } from '../../../src/components/embedded/sqlite-engine.ts';
@@ -17,7 +17,7 @@ const PAGE_BYTES = 4096;
 const INDEX_LEAF = 0x0a;
 
 async function changeDatabase(path: string, sql: string): Promise<void> {
-  const connection = new Connection(await loadSqlite(), databaseFileOf(path));
+  const connection = new SqliteConnection(await loadSqlite(), databaseFileOf(path));
   connection.execute(sql);
   connection.close();
 }
@@ -261,7 +261,7 @@ describe('the engine', () => {
   test.each([false, true])('fails a scan whose rows are out of order, reverse: %s', async (reverse) => {
     const path = await usedDirectory();
     swapLeaves(databaseFileOf(path));
-    const engine = new SqliteEngine(new Connection(await loadSqlite(), databaseFileOf(path)), { path });
+    const engine = new SqliteEngine(new SqliteConnection(await loadSqlite(), databaseFileOf(path)), { path });
     const scan = { from: key('k'), to: undefined, limit: -1, maxBytes: -1, reverse };
     const damaged = {
       kind: 'corrupt',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Commits, type Place } from '../../../src/components/kafka/commits.ts';
+import { type CommitPlace, Commits } from '../../../src/components/kafka/commits.ts';
 import { topicProblem } from '../../../src/components/kafka/names.ts';
 import { MAX_OPEN, PartitionOffsets } from '../../../src/components/kafka/partition-offsets.ts';
 import { assignRanges, partitionOf } from '../../../src/components/kafka/partitioning.ts';
@@ -47,7 +47,7 @@ describe('commits', () => {
   /** Commits whose requests end when the test says so. */
   function commits() {
     const requests: { readonly offsets: readonly number[]; end: (error?: Error) => void }[] = [];
-    const commit = (places: readonly Place[]): Promise<void> =>
+    const commit = (places: readonly CommitPlace[]): Promise<void> =>
       new Promise((resolve, reject) => {
         const end = (error?: Error): void => (error === undefined ? resolve() : reject(error));
         requests.push({ offsets: places.map(({ offset }) => offset), end });

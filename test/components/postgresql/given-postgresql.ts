@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Row } from '../../../src/components/postgresql/driver.ts';
+import type { PgRow } from '../../../src/components/postgresql/driver.ts';
 import { postgresql } from '../../../src/components/postgresql/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
@@ -44,7 +44,7 @@ class GivenPostgresql implements AsyncDisposable {
   }
 
   /** Runs statements beside the store. */
-  sql(text: string): Promise<readonly Row[]> {
+  sql(text: string): Promise<readonly PgRow[]> {
     return runSqlAt({ connectionString: this.#url }, text);
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { loadPg, type PgConfig, type Row } from '../../../src/components/postgresql/driver.ts';
+import { loadPg, type PgConfig, type PgRow } from '../../../src/components/postgresql/driver.ts';
 import { type PostgresqlOptions, postgresql } from '../../../src/components/postgresql/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
@@ -45,7 +45,7 @@ export class PgTestServer implements RemoteTestServer {
   }
 
   /** Runs statements beside the store. */
-  sql(text: string): Promise<readonly Row[]> {
+  sql(text: string): Promise<readonly PgRow[]> {
     return runSql(this.server.port, text);
   }
 
@@ -55,12 +55,12 @@ export class PgTestServer implements RemoteTestServer {
 }
 
 /** Runs statements on a server of the tests. */
-export function runSql(port: number, text: string, database = 'postgres'): Promise<readonly Row[]> {
+export function runSql(port: number, text: string, database = 'postgres'): Promise<readonly PgRow[]> {
   return runSqlAt({ host: '127.0.0.1', port, user: 'postgres', database }, text);
 }
 
 /** Runs statements on any server. */
-export async function runSqlAt(place: PgConfig, text: string): Promise<readonly Row[]> {
+export async function runSqlAt(place: PgConfig, text: string): Promise<readonly PgRow[]> {
   const { Client } = await loadPg();
   const client = new Client(place);
   await client.connect();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { Connection, loadSqlite, type SqlValue } from '../../../src/components/embedded/driver.ts';
+import { loadSqlite, SqliteConnection, type SqlValue } from '../../../src/components/embedded/driver.ts';
 import { type SqliteStateStoreOptions, sqliteStateStore } from '../../../src/components/embedded/index.ts';
 import type { KeyValueStore } from '../../../src/components/key-value.ts';
 import { keyValueConformance } from '../../../src/testing/key-value-conformance.ts';
@@ -36,10 +36,10 @@ const open = (
 
 /** Another program that has the file open. */
 class OtherProgram {
-  readonly #connection: Connection;
+  readonly #connection: SqliteConnection;
 
   constructor(file: string) {
-    this.#connection = new Connection(sqlite, file);
+    this.#connection = new SqliteConnection(sqlite, file);
     this.#connection.execute('PRAGMA busy_timeout=5000');
   }
 

@@ -2,7 +2,7 @@ import type { Membership } from '../../../cluster/membership.ts';
 import type { Clock } from '../../../util/clock.ts';
 import type { Instance, Resolver } from '../resolver.ts';
 import { Instances } from './instances.ts';
-import { dnsBaseUrl, type NameResolutionOptions, type Names, readNames } from './options.ts';
+import { dnsBaseUrl, type NameResolutionOptions, type NameSettings, readNames } from './options.ts';
 import { HostRegistry } from './registry.ts';
 
 export interface NameResolverDeps {
@@ -20,7 +20,7 @@ export interface NameResolverDeps {
  * by a host name built from its name.
  */
 export class NameResolver implements Resolver {
-  readonly #names: Names;
+  readonly #names: NameSettings;
   readonly #clock: Clock;
   readonly #instances: Instances;
   #registry: HostRegistry | undefined;

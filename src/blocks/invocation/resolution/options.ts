@@ -49,7 +49,7 @@ export const NAME_RESOLUTION_SCHEMA: JsonSchema = optionsSchema<NameResolutionOp
 export const ADDRESS_SCHEMA: typeof URL_SCHEMA = URL_SCHEMA;
 
 /** Parsed options. */
-export interface Names {
+export interface NameSettings {
   /** By `appId.namespace`. */
   readonly table: ReadonlyMap<string, readonly BaseUrl[]>;
   readonly dns: NameResolutionOptions['dns'];
@@ -60,7 +60,7 @@ export interface Names {
  *
  * @throws SidecarError `ERR_CONFIGURATION` naming the URL or template.
  */
-export function readNames({ static: table = {}, dns }: NameResolutionOptions, namespace: string): Names {
+export function readNames({ static: table = {}, dns }: NameResolutionOptions, namespace: string): NameSettings {
   const baseUrls = new Map<string, readonly BaseUrl[]>();
   for (const [name, urls] of Object.entries(table)) {
     const key = name.includes('.') ? name : `${name}.${namespace}`;
@@ -102,7 +102,7 @@ const LABEL = /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/;
 
 /** The address by a template; `undefined` for names that are not valid in a host name. */
 export function dnsBaseUrl(
-  { template, port }: NonNullable<Names['dns']>,
+  { template, port }: NonNullable<NameSettings['dns']>,
   appId: string,
   namespace: string,
 ): BaseUrl | undefined {

@@ -9,7 +9,7 @@ import type { Work } from '../../../util/work.ts';
 import type { Workplace } from '../../../util/workplaces.ts';
 import { type Failure, thrown } from '../../failure.ts';
 import type { JobRun } from '../model/job.ts';
-import type { Handler, Handlers } from './handlers.ts';
+import type { JobHandlers, RegisteredHandler } from './handlers.ts';
 import type { JobApp, JobsDeps } from './jobs-deps.ts';
 import { UnhandledJobs } from './unhandled.ts';
 
@@ -19,14 +19,14 @@ const HEADERS: HeaderMap = { 'content-type': 'application/json' };
 const REMEDY = 'the limit is jobs.timeoutMs (insidecar run: --job-timeout); 0 is no limit';
 
 /** Runs jobs by a function in code, or by the application. */
-export class Delivery implements Targets {
+export class JobDelivery implements Targets {
   /** Jobs that were due without a function or application. */
   readonly unhandled: UnhandledJobs;
   readonly #deps: JobsDeps;
-  readonly #handlers: Handlers;
+  readonly #handlers: JobHandlers;
   readonly #calls: CodeCalls;
 
-  constructor(deps: JobsDeps, handlers: Handlers) {
+  constructor(deps: JobsDeps, handlers: JobHandlers) {
     this.#deps = deps;
     this.#handlers = handlers;
     this.#calls = new CodeCalls(deps);
@@ -118,7 +118,7 @@ export class Delivery implements Targets {
 
   /** Waits for the function without limit: the job's next run must not begin before it returns. */
   #runInCode(
-    { handler, timeLimitMs, pattern }: Handler,
+    { handler, timeLimitMs, pattern }: RegisteredHandler,
     job: StoredJob,
     data: string | undefined,
   ): Promise<AttemptOutcome> {

@@ -9,7 +9,7 @@ export interface HandledJob {
 }
 
 /** A function, and the name or pattern of its jobs. */
-export interface Handler extends HandledJob {
+export interface RegisteredHandler extends HandledJob {
   readonly pattern: string;
 }
 
@@ -20,12 +20,12 @@ interface Pattern {
   readonly parts: readonly string[];
   /** The number of literal characters: the pattern with the most wins. */
   readonly weight: number;
-  readonly handled: Handler;
+  readonly handled: RegisteredHandler;
 }
 
 /** Functions for jobs, by name or by a pattern in which `*` stands for any characters. */
-export class Handlers {
-  readonly #byName = new Map<string, Handler>();
+export class JobHandlers {
+  readonly #byName = new Map<string, RegisteredHandler>();
   #patterns: readonly Pattern[] = [];
 
   /**
@@ -51,7 +51,7 @@ export class Handlers {
   }
 
   /** The function for a job: by name, else by the pattern with the most literal characters. */
-  find(name: string): Handler | undefined {
+  find(name: string): RegisteredHandler | undefined {
     return this.#byName.get(name) ?? this.#patterns.find(({ parts }) => matches(name, parts))?.handled;
   }
 }

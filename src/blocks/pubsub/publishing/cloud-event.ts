@@ -11,7 +11,7 @@ import {
   type EncodedEvent,
   type EnvelopeAddress,
   type EnvelopeDefaults,
-  type Payload,
+  type EventPayload,
   quote,
   withData,
 } from './envelope.ts';
@@ -46,7 +46,7 @@ function checkAttribute(name: string, value: unknown, address: EnvelopeAddress):
 }
 
 /** Completes the caller's own event. Members that stay keep their exact text. */
-export function completeEvent(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent {
+export function completeEvent(payload: EventPayload, defaults: EnvelopeDefaults): EncodedEvent {
   const { address } = payload;
   const { text, event } = parseEvent(payload.bytes, address);
   for (const name of ATTRIBUTES) {
@@ -89,7 +89,7 @@ function parseEvent(
   return { text, event: value as Readonly<Record<string, unknown>> };
 }
 
-function fillIn(members: Map<string, string>, payload: Payload, defaults: EnvelopeDefaults): void {
+function fillIn(members: Map<string, string>, payload: EventPayload, defaults: EnvelopeDefaults): void {
   const absent = (name: string): boolean => (members.get(name) ?? 'null') === 'null';
   if (absent('id')) members.set('id', quote(defaults.newId()));
   if (absent('source')) members.set('source', quote(defaults.source));
@@ -195,7 +195,11 @@ function checkBinaryAttribute(name: string, value: string, address: EnvelopeAddr
 }
 
 /** Makes an event in binary mode: attributes from headers, data from the body. */
-export function binaryEvent(payload: Payload, attributes: BinaryAttributes, defaults: EnvelopeDefaults): EncodedEvent {
+export function binaryEvent(
+  payload: EventPayload,
+  attributes: BinaryAttributes,
+  defaults: EnvelopeDefaults,
+): EncodedEvent {
   checkAttribute('datacontenttype', payload.contentType, payload.address);
   const members = new Map<string, string>();
   for (const [name, value] of attributes) members.set(name, quote(value));

@@ -3,7 +3,7 @@ import { parseInstant } from '../../../util/duration.ts';
 import type { Metadata } from '../../request-metadata.ts';
 import { type BinaryAttributes, binaryEvent, completeEvent } from './cloud-event.ts';
 import { CLOUD_EVENT_TYPE, contentKind } from './content-type.ts';
-import { type EncodedEvent, type EnvelopeAddress, type EnvelopeDefaults, type Payload, wrap } from './envelope.ts';
+import { type EncodedEvent, type EnvelopeAddress, type EnvelopeDefaults, type EventPayload, wrap } from './envelope.ts';
 import type { PublishRules } from './publish-metadata.ts';
 
 /** A message to publish, as received. */
@@ -43,7 +43,11 @@ export function encodeMessage(publish: Publish, defaults: EnvelopeDefaults, now:
   };
 }
 
-function encodeEvent(payload: Payload, binary: BinaryAttributes | undefined, defaults: EnvelopeDefaults): EncodedEvent {
+function encodeEvent(
+  payload: EventPayload,
+  binary: BinaryAttributes | undefined,
+  defaults: EnvelopeDefaults,
+): EncodedEvent {
   if (contentKind(payload.contentType) === 'event') return completeEvent(payload, defaults);
   return binary === undefined ? wrap(payload, defaults) : binaryEvent(payload, binary, defaults);
 }

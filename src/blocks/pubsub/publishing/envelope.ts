@@ -76,7 +76,7 @@ function ownMembers(source: string, type: string): string {
 }
 
 /** A payload to be wrapped. */
-export interface Payload {
+export interface EventPayload {
   readonly bytes: Uint8Array;
   readonly contentType: string;
   readonly address: EnvelopeAddress;
@@ -95,7 +95,7 @@ export interface EncodedEvent {
 }
 
 /** Wraps a payload as a CloudEvent 1.0 in JSON. By hand: the `cloudevents` package takes five times as long. */
-export function wrap(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent {
+export function wrap(payload: EventPayload, defaults: EnvelopeDefaults): EncodedEvent {
   const { contentType, metadata } = payload;
   if (metadata === NO_METADATA && payload.trace === undefined && payload.expiresAt === undefined) {
     const bytes = asBuffer(payload.bytes);
@@ -119,7 +119,7 @@ export function wrap(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent
 }
 
 /** An envelope whose only own part is its ID, around JSON: copying bytes takes half the time of joining texts. */
-function framed({ address, contentType }: Payload, json: Buffer, defaults: EnvelopeDefaults): EncodedEvent {
+function framed({ address, contentType }: EventPayload, json: Buffer, defaults: EnvelopeDefaults): EncodedEvent {
   const id = defaults.newId();
   const frame = frameOf(address, contentType, id.length, defaults);
   const data = Buffer.allocUnsafe(frame.length + json.length + 1);

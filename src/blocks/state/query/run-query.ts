@@ -10,7 +10,7 @@ import { type FilterPlan, type PagePosition, type StateQueryPlan, tokenOf } from
 const PAGE = 256;
 
 /** A found value. */
-export interface FoundValue {
+export interface QueriedValue {
   readonly key: string;
   /** The text of the JSON value. */
   readonly text: string;
@@ -20,7 +20,7 @@ export interface FoundValue {
 
 /** A page of found values. */
 export interface QueryPage {
-  readonly results: readonly FoundValue[];
+  readonly results: readonly QueriedValue[];
   /** Where the next page begins; absent if this one is not full. */
   readonly token?: string;
 }
@@ -43,7 +43,7 @@ export async function runQuery(store: OpenStateStore, plan: StateQueryPlan): Pro
   }
 }
 
-interface Candidate extends FoundValue, PagePosition {}
+interface Candidate extends QueriedValue, PagePosition {}
 
 async function inKeyOrder(store: OpenStateStore, plan: StateQueryPlan): Promise<QueryPage> {
   const found: Candidate[] = [];
@@ -96,7 +96,7 @@ function comparatorOf({ sort }: StateQueryPlan): (one: PagePosition, other: Page
 }
 
 /** The values of the application, in the order of their keys. */
-async function* valuesOf(store: OpenStateStore, afterKey: string | undefined): AsyncGenerator<FoundValue> {
+async function* valuesOf(store: OpenStateStore, afterKey: string | undefined): AsyncGenerator<QueriedValue> {
   let after = afterKey === undefined ? undefined : store.prefix + afterKey;
   for (;;) {
     const page: readonly KeyedValue[] = await store.call(

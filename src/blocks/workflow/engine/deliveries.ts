@@ -2,7 +2,7 @@ import type { Outgoing } from '../storage/turn-plan.ts';
 import type { EngineServices } from './engine-services.ts';
 import { Inbox, type InboxDeps } from './inbox.ts';
 import type { InstancePool } from './instance-pool.ts';
-import type { InboxMessage } from './turn-intake.ts';
+import type { IntakeMessage } from './turn-intake.ts';
 
 /** The dependencies of {@link Deliveries}. */
 export interface DeliveriesDeps extends Pick<InboxDeps, 'prepare' | 'onFailure'> {
@@ -42,7 +42,7 @@ export class Deliveries {
       .finally(done);
   }
 
-  async #deliver(id: string, message: InboxMessage): Promise<boolean> {
+  async #deliver(id: string, message: IntakeMessage): Promise<boolean> {
     const { services, pool } = this.#deps;
     let instance = await pool.loadFor(id, message.event);
     // The instance may have left memory meanwhile: reload it, since nothing else would deliver the message.

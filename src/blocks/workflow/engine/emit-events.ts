@@ -5,7 +5,7 @@ import { told } from '../../failure.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import type { WorkflowFailure } from '../model/failure.ts';
 import { isFinished } from '../model/instance.ts';
-import type { FailedAttempt } from '../replay/core.ts';
+import type { AttemptReport } from '../replay/core.ts';
 import type { EventCount } from '../replay/events-at-end.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
 import type { InstanceRecord } from '../storage/record.ts';
@@ -89,7 +89,7 @@ function tellLost(logger: Logger, { instanceId, name, status }: InstanceRecord, 
 function tellFailedAttempt(
   { events, logger }: Pick<WorkflowsDeps, 'events' | 'logger'>,
   record: InstanceRecord,
-  { what: task, attempt, delayMs, failure }: FailedAttempt,
+  { what: task, attempt, delayMs, failure }: AttemptReport,
 ): void {
   const { message: reason, stackTrace } = failure;
   const details = { instanceId: record.instanceId, task, attempt, reason, stackTrace };

@@ -1,7 +1,7 @@
 import type { Entry, KeyedEntry } from '../../../state/store.ts';
 import { decodeMessage } from '../storage/codec.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
-import type { InboxMessage } from './turn-intake.ts';
+import type { IntakeMessage } from './turn-intake.ts';
 
 const PAGE = 256;
 /** For more instances at once, all messages are read. */
@@ -19,7 +19,7 @@ export interface InboxDeps {
   /** Called before messages are read that may be of instances that this host did not have before. */
   readonly prepare: () => Promise<void>;
   /** Delivers a message to its instance. Returns false when that is not possible now. */
-  readonly deliver: (id: string, message: InboxMessage) => Promise<boolean>;
+  readonly deliver: (id: string, message: IntakeMessage) => Promise<boolean>;
   /**
    * The messages that were known to be stored for an instance have been delivered; without an ID, those of any
    * instance.

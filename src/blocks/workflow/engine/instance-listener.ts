@@ -1,4 +1,4 @@
-import type { FailedAttempt } from '../replay/core.ts';
+import type { AttemptReport } from '../replay/core.ts';
 import type { EventCount } from '../replay/events-at-end.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { TurnPlan, TurnResult } from '../storage/turn-plan.ts';
@@ -10,7 +10,7 @@ export interface CommittedTurn {
   readonly version: number;
   readonly end: TurnResult;
   readonly before: InstanceRecord;
-  readonly failures: readonly FailedAttempt[];
+  readonly failures: readonly AttemptReport[];
   /** Events that end with the run, though no code has got them. */
   readonly lost: readonly EventCount[];
 }

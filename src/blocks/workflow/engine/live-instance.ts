@@ -14,7 +14,7 @@ import type { EngineServices } from './engine-services.ts';
 import type { InstanceListener } from './instance-listener.ts';
 import { Restraint } from './restraint.ts';
 import { commitTurn, type Written } from './turn-commit.ts';
-import { type InboxMessage, TurnIntake } from './turn-intake.ts';
+import { type IntakeMessage, TurnIntake } from './turn-intake.ts';
 import { endOfTurn } from './turn-result.ts';
 
 const NONE: readonly never[] = [];
@@ -37,7 +37,7 @@ export class LiveInstance {
   readonly #services: EngineServices;
   readonly #listener: InstanceListener;
   readonly #coreOf: LiveInstanceDeps['coreOf'];
-  readonly #queue = new Deque<InboxMessage>();
+  readonly #queue = new Deque<IntakeMessage>();
   #core: Core;
   #stored: Stored | undefined;
   #record: InstanceRecord;
@@ -155,7 +155,7 @@ export class LiveInstance {
     return this.#core.hasBegun || this.#core.isSuspended ? this.#core.nextTimerAt : this.#record.startAt;
   }
 
-  post(message: InboxMessage): void {
+  post(message: IntakeMessage): void {
     if (this.#isGone) return void message.done?.(new Error('the instance is no longer in memory'));
     this.restraint.queued(message);
     this.#queue.push(message);
@@ -184,7 +184,7 @@ export class LiveInstance {
     return left;
   }
 
-  #drop(message: InboxMessage, reason: unknown): void {
+  #drop(message: IntakeMessage, reason: unknown): void {
     if (message.entry !== undefined) {
       this.#listener.onRelease(message.entry.key);
       this.dropped.push(message.entry.key);
@@ -280,7 +280,7 @@ export class LiveInstance {
   #follow(
     { plan, version, recordVersion }: Written,
     end: TurnResult,
-    messages: readonly InboxMessage[],
+    messages: readonly IntakeMessage[],
   ): Promise<void> | undefined {
     const before = this.#record;
     this.#record = plan.record;

@@ -1,4 +1,4 @@
-import type { InboxMessage } from './turn-intake.ts';
+import type { IntakeMessage } from './turn-intake.ts';
 
 /** Keeps an instance in memory from beginning anything. */
 export class Restraint {
@@ -34,16 +34,16 @@ export class Restraint {
   }
 
   /** A message waits for its turn. */
-  queued(message: InboxMessage): void {
+  queued(message: IntakeMessage): void {
     if (isStop(message)) this.#stops++;
   }
 
   /** Messages have had their turn. */
-  taken(messages: readonly InboxMessage[]): void {
+  taken(messages: readonly IntakeMessage[]): void {
     if (this.#stops > 0) this.#stops -= messages.filter(isStop).length;
   }
 }
 
-function isStop({ event }: InboxMessage): boolean {
+function isStop({ event }: IntakeMessage): boolean {
   return event?.type === 'terminated' || event?.type === 'suspended';
 }

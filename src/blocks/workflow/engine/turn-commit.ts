@@ -12,7 +12,7 @@ import type { InstanceRecord } from '../storage/record.ts';
 import { planTurn, type TurnPlan, type TurnResult } from '../storage/turn-plan.ts';
 import type { EngineServices } from './engine-services.ts';
 import type { LiveInstance } from './live-instance.ts';
-import type { InboxMessage } from './turn-intake.ts';
+import type { IntakeMessage } from './turn-intake.ts';
 
 /** A turn to commit. */
 export interface TurnToWrite {
@@ -20,7 +20,7 @@ export interface TurnToWrite {
   readonly record: InstanceRecord;
   readonly stored: Stored | undefined;
   readonly end: TurnResult;
-  readonly messages: readonly InboxMessage[];
+  readonly messages: readonly IntakeMessage[];
 }
 
 /** A committed turn. */

@@ -8,7 +8,7 @@ import type { InstanceRecord } from '../storage/record.ts';
 import { ORPHANED } from '../storage/turn-plan.ts';
 
 /** A message to an instance. */
-export interface InboxMessage {
+export interface IntakeMessage {
   /** Absent when the message only triggers a turn. */
   readonly event: IncomingEvent | undefined;
   /** The target run; empty for the current run. */
@@ -35,17 +35,17 @@ const MAX_LENGTH = 8 * 1024 * 1024;
 /** The incoming events of a turn: first messages, then the start and timers that are due. */
 export class TurnIntake {
   readonly now: number;
-  readonly messages: InboxMessage[] = [];
+  readonly messages: IntakeMessage[] = [];
   readonly events: IncomingEvent[] = [];
   /** Whether its parent no longer waits for it. */
   isOrphan = false;
   readonly #core: Core;
   readonly #record: InstanceRecord;
-  readonly #queue: Deque<InboxMessage>;
+  readonly #queue: Deque<IntakeMessage>;
   #length = 0;
   #timers = 0;
 
-  constructor(core: Core, record: InstanceRecord, queue: Deque<InboxMessage>, now: number) {
+  constructor(core: Core, record: InstanceRecord, queue: Deque<IntakeMessage>, now: number) {
     this.#core = core;
     this.#record = record;
     this.#queue = queue;
@@ -58,7 +58,7 @@ export class TurnIntake {
    */
   next(): Promise<void> | undefined {
     while (this.#mayTake) {
-      const running = this.#take(this.#queue.shift() as InboxMessage);
+      const running = this.#take(this.#queue.shift() as IntakeMessage);
       if (running !== undefined) return running;
     }
     for (let event = this.#shiftDue(); event !== undefined; event = this.#shiftDue()) {
@@ -74,7 +74,7 @@ export class TurnIntake {
     return this.messages.length < MAX_MESSAGES && this.#length <= MAX_LENGTH;
   }
 
-  #take(message: InboxMessage): Promise<void> | undefined {
+  #take(message: IntakeMessage): Promise<void> | undefined {
     this.messages.push(message);
     const { event } = message;
     if (event === undefined || !this.#concerns(message)) return undefined;
@@ -85,7 +85,7 @@ export class TurnIntake {
   }
 
   /** Whether the message is still relevant: late messages are ignored. */
-  #concerns({ event, executionId, parentId }: InboxMessage): boolean {
+  #concerns({ event, executionId, parentId }: IntakeMessage): boolean {
     if (executionId !== '' && executionId !== ORPHANED && executionId !== this.#record.executionId) return false;
     // Another instance has got the ID of the child.
     if (parentId !== undefined && parentId !== this.#record.parent?.instanceId) return false;

@@ -13,7 +13,7 @@ import { runCode } from './run-code.ts';
 import { SeededRandom } from './seeded-random.ts';
 
 /** A failed attempt of a task. */
-export interface FailedAttempt {
+export interface AttemptReport {
   readonly what: string;
   readonly attempt: number;
   /** After which delay it is tried again; `undefined` when it has failed for good. */
@@ -34,7 +34,7 @@ export class Core {
   #held: IncomingEvent[] | undefined;
   /** Activities whose result is among the held events: they are not run again. */
   #reported: Set<number> | undefined;
-  #failures: FailedAttempt[] = [];
+  #failures: AttemptReport[] = [];
 
   constructor(deps: RunDeps) {
     this.#deps = deps;
@@ -256,7 +256,7 @@ export class Core {
   }
 
   /** Takes the attempts that have failed since the last call. */
-  takeFailures(): readonly FailedAttempt[] {
+  takeFailures(): readonly AttemptReport[] {
     const failures = this.#failures;
     if (failures.length > 0) this.#failures = [];
     return failures;

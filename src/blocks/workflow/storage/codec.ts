@@ -18,19 +18,23 @@ export function encodeText(header: string, payloads: string): Uint8Array {
 }
 
 /** Decodes a stored value from its header and payloads. An error of `read` means that the value is damaged. */
-export function decodeText<T>(key: string, value: Uint8Array, read: (header: unknown, payloads: Payloads) => T): T {
+export function decodeText<T>(
+  key: string,
+  value: Uint8Array,
+  read: (header: unknown, payloads: PayloadReader) => T,
+): T {
   return readValue(key, value, {
     [FORMAT]: (payload) => {
       const text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString();
       const end = text.indexOf('\n');
       if (end < 0) throw new Error('it has no header');
-      return read(JSON.parse(text.slice(0, end)), new Payloads(text, end + 1));
+      return read(JSON.parse(text.slice(0, end)), new PayloadReader(text, end + 1));
     },
   });
 }
 
 /** Reads consecutive payloads from a text. */
-export class Payloads {
+export class PayloadReader {
   readonly #text: string;
   #at: number;
 
@@ -99,7 +103,7 @@ export function decodeChunk(key: string, value: Uint8Array): Chunk {
   });
 }
 
-function eventOf(key: string, stored: StoredEvent, payloads: Payloads): HistoryEvent {
+function eventOf(key: string, stored: StoredEvent, payloads: PayloadReader): HistoryEvent {
   const [code] = stored;
   const kind = kindOfCode(code);
   if (kind === undefined)

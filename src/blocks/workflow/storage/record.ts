@@ -3,7 +3,7 @@ import { type StoredTrace, storedTrace, traceOfStored } from '../../../util/stor
 import type { WorkflowFailure } from '../model/failure.ts';
 import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import type { Payload } from '../model/payload.ts';
-import { decodeText, encodeText, lengthOf, type Payloads } from './codec.ts';
+import { decodeText, encodeText, lengthOf, type PayloadReader } from './codec.ts';
 
 /** The parent of a child workflow. */
 export interface Parent {
@@ -123,7 +123,7 @@ export function decodeRecord(key: string, value: Uint8Array, instanceId: string)
   return decodeText(key, value, (header, payloads) => readRecord(header as Header, payloads, instanceId));
 }
 
-function readRecord(header: Header, payloads: Payloads, instanceId: string): InstanceRecord {
+function readRecord(header: Header, payloads: PayloadReader, instanceId: string): InstanceRecord {
   const { n, s, c, u, e, a, p, k, h, v, d, f, x, t, r, o, m } = header;
   if (typeof n !== 'string' || ![c, u, h, v].every(Number.isSafeInteger))
     throw new Error('a header with name, instants and counts was expected');

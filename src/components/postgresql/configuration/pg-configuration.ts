@@ -6,7 +6,7 @@ import type {
   ConfigurationWatch,
   ConfigurationWatchOptions,
 } from '../../configuration-store.ts';
-import type { Row } from '../driver.ts';
+import type { PgRow } from '../driver.ts';
 import { PgLine, type PgLineDeps } from '../pg-line.ts';
 import { quoteName } from '../schema.ts';
 import { tableInSql } from '../table-name.ts';
@@ -129,7 +129,7 @@ function selectFrom(table: string): string {
       version::text DESC NULLS LAST`;
 }
 
-function itemOf([, value, version, metadata]: Row): ConfigurationItem {
+function itemOf([, value, version, metadata]: PgRow): ConfigurationItem {
   const texts = typeof metadata === 'string' ? textsOf(metadata) : undefined;
   return {
     value: typeof value === 'string' ? value : '',

@@ -1,8 +1,8 @@
 import type { LinkedConnection } from '../../remote/remote-link.ts';
-import type { PgClient, Row } from '../driver.ts';
+import type { PgClient, PgRow } from '../driver.ts';
 import { errorOf } from '../failures.ts';
 import { cancel } from '../pg-connection.ts';
-import type { Statements } from './statements.ts';
+import type { PgStatements } from './statements.ts';
 
 /** The dependencies of a {@link KvConnection}. */
 export interface KvConnectionDeps {
@@ -10,7 +10,7 @@ export interface KvConnectionDeps {
   readonly serverId: string;
   /** For messages. */
   readonly server: string;
-  readonly statements: Statements;
+  readonly statements: PgStatements;
   /** Whether statements are prepared once per connection: not behind a pooler without support for them. */
   readonly prepares: boolean;
 }
@@ -28,7 +28,7 @@ export class KvConnection implements LinkedConnection {
     return this.#deps.serverId;
   }
 
-  async run(name: keyof Statements, values: readonly unknown[]): Promise<readonly Row[]> {
+  async run(name: keyof PgStatements, values: readonly unknown[]): Promise<readonly PgRow[]> {
     const { client, server, statements, prepares } = this.#deps;
     this.#underWay++;
     try {

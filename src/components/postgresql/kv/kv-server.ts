@@ -6,7 +6,7 @@ import { errorOf } from '../failures.ts';
 import { discard, openPrimary, type Primary } from '../primary.ts';
 import type { TableFormat } from './formats.ts';
 import { KvConnection } from './kv-connection.ts';
-import { type Statements, statementsOf, type Tables } from './statements.ts';
+import { type PgStatements, statementsOf, type Tables } from './statements.ts';
 import { ensureTables } from './tables.ts';
 
 /**
@@ -42,7 +42,7 @@ export interface KvServerDeps {
 export class KvServer implements LinkedServer<KvConnection> {
   readonly name: string;
   readonly #deps: KvServerDeps;
-  readonly #statements: Statements;
+  readonly #statements: PgStatements;
 
   constructor(deps: KvServerDeps) {
     this.#deps = deps;

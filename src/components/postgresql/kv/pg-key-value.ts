@@ -14,13 +14,13 @@ import { CallGroups } from '../../remote/call-groups.ts';
 import { ConnectionLostError, RetryableError } from '../../remote/connection.ts';
 import { RemoteLink } from '../../remote/remote-link.ts';
 import { textArray } from '../binary.ts';
-import type { Row } from '../driver.ts';
+import type { PgRow } from '../driver.ts';
 import { Cleanup } from './cleanup.ts';
 import type { FormatVersion } from './formats.ts';
 import type { KvConnection } from './kv-connection.ts';
 import type { KvServer } from './kv-server.ts';
 import { PgOutbox } from './pg-outbox.ts';
-import { argumentsOf, keysOf, outcomesOf, sizeOf, valueError, type Write } from './write-arguments.ts';
+import { argumentsOf, keysOf, outcomesOf, sizeOf, valueError, type WriteCall } from './write-arguments.ts';
 
 /** Bounds of what one statement does. */
 const MAX_KEYS = 1_000;
@@ -56,7 +56,7 @@ export class PgKeyValue implements KeyValueStore {
   readonly #links: readonly RemoteLink<KvConnection>[];
   readonly #failures = new Map<RemoteLink<KvConnection>, Error>();
   readonly #reads: CallGroups<readonly string[], readonly (StoredValue | undefined)[]>;
-  readonly #writes: CallGroups<Write, readonly WriteOutcome[]>;
+  readonly #writes: CallGroups<WriteCall, readonly WriteOutcome[]>;
   readonly #cleanup: Cleanup;
   #closing: Promise<void> | undefined;
 
@@ -149,7 +149,7 @@ export class PgKeyValue implements KeyValueStore {
     return new StateError('failed', reason.startsWith(name) ? reason : `${name}: ${reason}`, cause);
   }
 
-  #valueOf([, value, etag, expiresAt, isBinary]: Row): StoredValue {
+  #valueOf([, value, etag, expiresAt, isBinary]: PgRow): StoredValue {
     const bytes = isBinary === true ? base64Of(String(value)) : typeof value === 'string' ? Buffer.from(value) : value;
     const stored = { bytes: bytes as Uint8Array, etag: String(etag) };
     const at = expiresAt === null ? Number.POSITIVE_INFINITY : Number(expiresAt);
@@ -182,7 +182,7 @@ export class PgKeyValue implements KeyValueStore {
   }
 
   /** The groups under way are as many as the writers at most. */
-  async #writeAll(calls: readonly Write[]): Promise<readonly (readonly WriteOutcome[] | Error)[]> {
+  async #writeAll(calls: readonly WriteCall[]): Promise<readonly (readonly WriteOutcome[] | Error)[]> {
     const link = this.#writers.pop() ?? this.#reader;
     try {
       return await this.#writeWith(link, calls);
@@ -193,7 +193,7 @@ export class PgKeyValue implements KeyValueStore {
 
   async #writeWith(
     link: RemoteLink<KvConnection>,
-    calls: readonly Write[],
+    calls: readonly WriteCall[],
   ): Promise<readonly (readonly WriteOutcome[] | Error)[]> {
     try {
       const rows = calls.length === 1 ? await this.#repeat(link, calls, true) : await this.#attempt(link, calls);
@@ -215,7 +215,11 @@ export class PgKeyValue implements KeyValueStore {
    *
    * @param isPatient - whether to go on waiting for rows that another transaction holds
    */
-  async #repeat(link: RemoteLink<KvConnection>, calls: readonly Write[], isPatient: boolean): Promise<readonly Row[]> {
+  async #repeat(
+    link: RemoteLink<KvConnection>,
+    calls: readonly WriteCall[],
+    isPatient: boolean,
+  ): Promise<readonly PgRow[]> {
     const until = performance.now() + this.#settings.callTimeoutMs;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -229,7 +233,7 @@ export class PgKeyValue implements KeyValueStore {
     }
   }
 
-  #attempt(link: RemoteLink<KvConnection>, calls: readonly Write[]): Promise<readonly Row[]> {
+  #attempt(link: RemoteLink<KvConnection>, calls: readonly WriteCall[]): Promise<readonly PgRow[]> {
     const { version, callTimeoutMs } = this.#settings;
     const hasEvents = calls.some(({ events }) => events.length > 0);
     const values = argumentsOf(calls, version);
@@ -238,7 +242,7 @@ export class PgKeyValue implements KeyValueStore {
     return link.call(callTimeoutMs, (connection) => connection.run(statement, values));
   }
 
-  #refused([call]: readonly Write[], error: Error): Error {
+  #refused([call]: readonly WriteCall[], error: Error): Error {
     return isStateError(error) && call !== undefined
       ? valueError(call, error, this.#settings)
       : this.#unconfirmed(error);

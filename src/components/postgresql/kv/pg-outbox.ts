@@ -1,7 +1,7 @@
 import type { KeyValueOutbox, OutboxEvent } from '../../key-value.ts';
 import { byteaArray, int4Array, textArray } from '../binary.ts';
 import type { KvConnection } from './kv-connection.ts';
-import { partsOf, type Write } from './write-arguments.ts';
+import { partsOf, type WriteCall } from './write-arguments.ts';
 
 /** Makes a call that can be repeated. */
 type Run = <T>(work: (connection: KvConnection) => Promise<T>) => Promise<T>;
@@ -32,7 +32,7 @@ export class PgOutbox implements KeyValueOutbox {
   }
 
   /** The additional arguments of a statement that leaves events. */
-  argumentsOf(calls: readonly Write[]): readonly unknown[] {
+  argumentsOf(calls: readonly WriteCall[]): readonly unknown[] {
     const [parts, ids, bytes]: [number[], string[], Uint8Array[]] = [[], [], []];
     const first = partsOf(calls);
     for (const [index, { events }] of calls.entries())

@@ -2,7 +2,7 @@ import type { TableFormat } from './formats.ts';
 import type { TableName } from './table-names.ts';
 
 /** The statements of a store; each has a name, under which a connection prepares it. */
-export interface Statements {
+export interface PgStatements {
   readonly read: string;
   readonly list: string;
   readonly write: string;
@@ -28,7 +28,7 @@ export const ROWS_PER_CLEANUP = 1_000;
  * Times are those of the server's clock at the moment, not at the beginning of the statement, which may have waited for
  * the locks of others.
  */
-export function statementsOf(format: TableFormat, { state, metadata, outbox }: Tables): Statements {
+export function statementsOf(format: TableFormat, { state, metadata, outbox }: Tables): PgStatements {
   const { sql: table } = state;
   const alive = `(t.${format.expiresAt} IS NULL OR t.${format.expiresAt} > clock_timestamp())`;
   const columns = `t.key, t.value, ${format.etag}, extract(epoch FROM t.${format.expiresAt}) * 1000, ${format.isBinary}`;

@@ -1,5 +1,5 @@
 import { StateError } from '../../../state/errors.ts';
-import type { PgClient, Row } from '../driver.ts';
+import type { PgClient, PgRow } from '../driver.ts';
 import type { TableFormat } from './formats.ts';
 import type { Tables } from './statements.ts';
 
@@ -27,7 +27,7 @@ export async function ensureTables(deps: TablesDeps): Promise<void> {
   if (await areComplete(deps)) return;
   const { client, format, tables, levelKey } = deps;
   const { sql: metadata } = tables.metadata;
-  const run = (text: string, values: readonly unknown[] = []): Promise<{ readonly rows: readonly Row[] }> =>
+  const run = (text: string, values: readonly unknown[] = []): Promise<{ readonly rows: readonly PgRow[] }> =>
     client.query({ text, values, rowMode: 'array' });
   await run(`CREATE TABLE IF NOT EXISTS ${metadata} (key text NOT NULL PRIMARY KEY, value text NOT NULL)`);
   await run(`INSERT INTO ${metadata} (key, value) VALUES ('lock', 'lock') ON CONFLICT (key) DO NOTHING`);

@@ -1,11 +1,11 @@
 import { quote, StateError } from '../../../state/errors.ts';
 import type { KeyValueOperation, OutboxEvent, PutValue, WriteOutcome } from '../../key-value.ts';
 import { byteaArray, int4Array, int8Array, textArray } from '../binary.ts';
-import type { Row } from '../driver.ts';
+import type { PgRow } from '../driver.ts';
 import type { FormatVersion } from './formats.ts';
 
 /** A call of a write. */
-export interface Write {
+export interface WriteCall {
   readonly operations: readonly KeyValueOperation[];
   readonly atomic: boolean;
   readonly events: readonly OutboxEvent[];
@@ -18,18 +18,18 @@ const MAX_KEYS = 1_000;
 const NOT_JSON = /\((22P02|22P05|22003|22021|54000)\)/;
 
 /** In keys: as many as 1,000 of them, or 4 MiB of values, fill a statement. */
-export function sizeOf({ operations }: Write): number {
+export function sizeOf({ operations }: WriteCall): number {
   let bytes = 0;
   for (const one of operations) if (one.kind === 'put') bytes += one.value.byteLength;
   return operations.length + (bytes / MAX_BYTES) * MAX_KEYS;
 }
 
-export function keysOf({ operations }: Write): readonly string[] {
+export function keysOf({ operations }: WriteCall): readonly string[] {
   return operations.map(({ key }) => key);
 }
 
 /** The number of the first part of each call: those of an atomic one are one part. */
-export function partsOf(calls: readonly Write[]): readonly number[] {
+export function partsOf(calls: readonly WriteCall[]): readonly number[] {
   let next = 0;
   return calls.map(({ operations, atomic }) => {
     const part = next;
@@ -39,7 +39,7 @@ export function partsOf(calls: readonly Write[]): readonly number[] {
 }
 
 /** The arguments of the statement. */
-export function argumentsOf(calls: readonly Write[], version: FormatVersion): unknown[] {
+export function argumentsOf(calls: readonly WriteCall[], version: FormatVersion): unknown[] {
   const [keys, parts, conditions]: [string[], number[], string[]] = [[], [], []];
   const [values, ttls, binaries]: [(Uint8Array | undefined)[], number[], number[]] = [[], [], []];
   const first = partsOf(calls);
@@ -64,7 +64,7 @@ function storedForm({ value, isBinary }: PutValue, version: FormatVersion): Uint
 }
 
 /** The outcomes of each call, from the rows of all operations. */
-export function outcomesOf(calls: readonly Write[], rows: readonly Row[]): readonly (readonly WriteOutcome[])[] {
+export function outcomesOf(calls: readonly WriteCall[], rows: readonly PgRow[]): readonly (readonly WriteOutcome[])[] {
   let at = 0;
   return calls.map(({ operations }) =>
     operations.map(() => {
@@ -77,7 +77,7 @@ export function outcomesOf(calls: readonly Write[], rows: readonly Row[]): reado
 
 /** The error of a write that the server refused, with the key whose value it does not take. */
 export function valueError(
-  { operations }: Write,
+  { operations }: WriteCall,
   error: StateError,
   { version }: { readonly version: FormatVersion },
 ): StateError {

@@ -1,4 +1,4 @@
-import { CONSUMER_PREFIX, type ConsumerInfo, RETURNED, type StreamGroup } from './stream-group.ts';
+import { CONSUMER_PREFIX, RETURNED, type StreamConsumer, type StreamGroup } from './stream-group.ts';
 
 /** Our consumers call every second: one that has not called for so long is dead. */
 const DEAD_MS = 5_000;
@@ -63,7 +63,7 @@ export class Neighbours {
   }
 
   /** Consumers of other programs do not tell whether they live. */
-  #foreigners(others: readonly ConsumerInfo[], now: number): { readonly pending: number; readonly source: Source }[] {
+  #foreigners(others: readonly StreamConsumer[], now: number): { readonly pending: number; readonly source: Source }[] {
     const { processingTimeoutMs, redeliverIntervalMs } = this.#deps;
     if (now - this.#foreignersReadAt < redeliverIntervalMs) return [];
     this.#foreignersReadAt = now;
@@ -73,7 +73,7 @@ export class Neighbours {
   }
 
   /** A read that is under way may explain it once. */
-  #isIncomplete(consumers: readonly ConsumerInfo[], held: number): boolean {
+  #isIncomplete(consumers: readonly StreamConsumer[], held: number): boolean {
     const own = consumers.find(({ name }) => name === this.#deps.stream.consumer);
     this.#excesses = (own?.pending ?? 0) > held ? this.#excesses + 1 : 0;
     if (this.#excesses < MAX_EXCESSES) return false;
@@ -82,6 +82,6 @@ export class Neighbours {
   }
 }
 
-function isDead({ name, idleMs }: ConsumerInfo): boolean {
+function isDead({ name, idleMs }: StreamConsumer): boolean {
   return name.startsWith(CONSUMER_PREFIX) && name !== RETURNED && idleMs > DEAD_MS;
 }

@@ -20,7 +20,7 @@ redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
 return 1`;
 
 /** A consumer of a group. */
-export interface ConsumerInfo {
+export interface StreamConsumer {
   readonly name: string;
   readonly pending: number;
   /** Since its last command. */
@@ -85,7 +85,7 @@ export class StreamGroup {
     await this.send('XREADGROUP', 'GROUP', group, consumer, 'COUNT', '1', 'STREAMS', topic, BEHIND_ALL);
   }
 
-  async consumers(): Promise<readonly ConsumerInfo[]> {
+  async consumers(): Promise<readonly StreamConsumer[]> {
     const found = (await this.send('XINFO', 'CONSUMERS', this.topic, this.group)) as readonly (readonly unknown[])[];
     return found.map((fields) => ({
       name: String(fieldValue(fields, 'name')),

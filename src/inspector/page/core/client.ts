@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { ApiError } from '../../api/apps.ts';
 import type { Reads, Writes } from './endpoints.ts';
-import { formatQuery, type Query } from './hash.ts';
+import { formatQuery, type HashQuery } from './hash.ts';
 
 /** Why a call failed, in words for people. */
 export class ApiFailure extends Error {
@@ -23,11 +23,11 @@ export const appKey = signal<string | undefined>(undefined);
 export const denied = signal<ApiFailure | undefined>(undefined);
 
 /** The URL of a call, relative to the page: proxies may add and strip prefixes. */
-export function urlOf(path: string, query: Query = {}): string {
+export function urlOf(path: string, query: HashQuery = {}): string {
   return `api/v1/${path}${formatQuery({ app: appKey.value, ...query })}`;
 }
 
-export async function get<P extends keyof Reads>(path: P, query?: Query, signal?: AbortSignal): Promise<Reads[P]> {
+export async function get<P extends keyof Reads>(path: P, query?: HashQuery, signal?: AbortSignal): Promise<Reads[P]> {
   const reply = await call(urlOf(path, query), signal === undefined ? {} : { signal });
   denied.value = undefined;
   return reply as Reads[P];

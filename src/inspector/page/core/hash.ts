@@ -1,5 +1,5 @@
 /** Names and values of a query; what is `undefined` or empty is left out. */
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+export type HashQuery = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** The parts of a URL after `#`. */
 export interface Route {
@@ -21,13 +21,13 @@ export function parseHash(hash: string): Route {
   };
 }
 
-export function formatHash(path: readonly string[], query: Query | URLSearchParams = {}): string {
+export function formatHash(path: readonly string[], query: HashQuery | URLSearchParams = {}): string {
   const text = formatQuery(query instanceof URLSearchParams ? Object.fromEntries(query) : query);
   return `#/${path.map(encodeURIComponent).join('/')}${text}`;
 }
 
 /** `?` and the query; nothing if it is empty. */
-export function formatQuery(query: Query): string {
+export function formatQuery(query: HashQuery): string {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== '') given.set(name, String(value));

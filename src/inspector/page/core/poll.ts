@@ -2,7 +2,7 @@ import { effect } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get, messageOf, urlOf } from './client.ts';
 import type { Reads } from './endpoints.ts';
-import type { Query } from './hash.ts';
+import type { HashQuery } from './hash.ts';
 import { isWatching } from './visibility.ts';
 
 /** Data of the server, and how far it is loaded. */
@@ -29,7 +29,7 @@ interface Answer<T> {
  */
 export function usePoll<P extends keyof Reads>(
   path: P | undefined,
-  query: Query = {},
+  query: HashQuery = {},
   everyMs = 5000,
 ): Loadable<Reads[P]> {
   const url = path === undefined ? '' : urlOf(path, query);

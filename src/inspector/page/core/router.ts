@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { formatHash, parseHash, type Query, type Route } from './hash.ts';
+import { formatHash, type HashQuery, parseHash, type Route } from './hash.ts';
 
 /** The contents of the address bar. */
 export const route = signal<Route>(parseHash(location.hash));
@@ -28,7 +28,7 @@ export function navigate(href: string, options: { readonly replace?: boolean } =
 }
 
 /** The link to a page: `link('queues', { topic })`; parts of a path as a list. */
-export function link(path: string | readonly string[], query: Query = {}): string {
+export function link(path: string | readonly string[], query: HashQuery = {}): string {
   return formatHash(typeof path === 'string' ? path.split('/').filter(Boolean) : path, query);
 }
 
@@ -36,7 +36,7 @@ export function link(path: string | readonly string[], query: Query = {}): strin
 const OF_VIEW = ['cursor', 'open'];
 
 /** The link to this page with another query. Filters bring the list back to its start, with nothing open. */
-export function withQuery(changes: Query, options: { readonly keepsView?: boolean } = {}): string {
+export function withQuery(changes: HashQuery, options: { readonly keepsView?: boolean } = {}): string {
   const query = new URLSearchParams(route.value.query);
   if (options.keepsView !== true) for (const name of OF_VIEW) query.delete(name);
   for (const [name, value] of Object.entries(changes)) {
@@ -52,6 +52,6 @@ export function param(name: string): string | undefined {
 }
 
 /** These values of the query, as the API takes them. */
-export function params(...names: readonly string[]): Query {
+export function params(...names: readonly string[]): HashQuery {
   return Object.fromEntries(names.map((name) => [name, param(name)]));
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { describe } from '../core/describe.ts';
 import type { Reads } from '../core/endpoints.ts';
 import { fullTime } from '../core/format.ts';
-import type { Query } from '../core/hash.ts';
+import type { HashQuery } from '../core/hash.ts';
 import { usePoll } from '../core/poll.ts';
 import { link, param } from '../core/router.ts';
 import { Outcome } from '../ui/badge.tsx';
@@ -63,7 +63,7 @@ type Hit = readonly [href: string, title: string, detail: ComponentChildren];
 interface HitsProps<P extends keyof Reads> {
   readonly title: string;
   readonly path: P;
-  readonly query: Query;
+  readonly query: HashQuery;
   readonly children: (found: Reads[P]) => readonly Hit[];
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type HandledJob, Handlers } from '../../../../src/blocks/jobs/running/handlers.ts';
+import { type HandledJob, JobHandlers } from '../../../../src/blocks/jobs/running/handlers.ts';
 
 const named = (name: string): HandledJob => ({ handler: () => name, timeLimitMs: 0 });
 
@@ -19,7 +19,7 @@ describe('handlers of jobs', () => {
     ['.*', undefined],
     ['constructor', undefined],
   ])('%s is for %s', (job, expected) => {
-    const handlers = new Handlers();
+    const handlers = new JobHandlers();
     for (const pattern of ['report-*', 'report', 'report-daily-*', 'x*y', 'a*b*c'])
       handlers.add(pattern, named(pattern));
     const run = handlers.find(job)?.handler as (() => string) | undefined;
@@ -27,14 +27,14 @@ describe('handlers of jobs', () => {
   });
 
   test('overlapping ends do not match twice', () => {
-    const handlers = new Handlers();
+    const handlers = new JobHandlers();
     handlers.add('ab*ba', named('it'));
     expect(handlers.find('aba')).toBe(undefined);
     expect(handlers.find('abba')).toBeDefined();
   });
 
   test('a pattern has one handler, and may be taken back', () => {
-    const handlers = new Handlers();
+    const handlers = new JobHandlers();
     for (const pattern of ['a', 'a*']) {
       handlers.add(pattern, named('first'));
       expect(() => handlers.add(pattern, named('second'))).toThrow('handler already');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { KeyValueStore } from '../../../../src/components/key-value.ts';
-import type { Row } from '../../../../src/components/postgresql/driver.ts';
+import type { PgRow } from '../../../../src/components/postgresql/driver.ts';
 import { type PostgresqlStateStoreOptions, postgresqlStateStore } from '../../../../src/components/postgresql/index.ts';
 import { keyValueConformance } from '../../../../src/testing/key-value-conformance.ts';
 import { bytesOf, etagOf, keyValueCases, put, putOne, textOf, writeOne } from '../../../support/key-value-cases.ts';
@@ -15,7 +15,7 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
   let schema: string;
   const app = 'orders';
   const key = (name: string): string => `${app}||${name}-${randomUUID().slice(0, 8)}`;
-  const sql = (text: string): Promise<readonly Row[]> => server.sql(text);
+  const sql = (text: string): Promise<readonly PgRow[]> => server.sql(text);
 
   beforeAll(async () => {
     server = await sharedPostgresql();
@@ -65,7 +65,7 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
       const name = key('expired');
       await putOne(one, name, '1', 1);
       const table = version === 'v1' ? 'state_one' : 'two_state';
-      const left = (): Promise<readonly Row[]> => sql(`SELECT key FROM ${schema}.${table} WHERE key = '${name}'`);
+      const left = (): Promise<readonly PgRow[]> => sql(`SELECT key FROM ${schema}.${table} WHERE key = '${name}'`);
       expect(await left()).toHaveLength(1);
       await vi.waitFor(async () => expect(await left()).toEqual([]), { timeout: 10_000 });
       const mark = version === 'v1' ? 'last-cleanup' : `last-cleanup-state-v2-${schema}.two_`;
@@ -76,7 +76,7 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
 
   test("creates the tables at Dapr's level", async () => {
     await Promise.all([(await open('v1')).close(), (await open('v2')).close()]);
-    const columns = (table: string): Promise<readonly Row[]> =>
+    const columns = (table: string): Promise<readonly PgRow[]> =>
       sql(`SELECT attname, format_type(atttypid, NULL), attnotnull FROM pg_attribute
         WHERE attrelid = '${schema}.${table}'::regclass AND attnum > 0 ORDER BY attnum`);
     const time = 'timestamp with time zone';
