@@ -187,7 +187,10 @@ describe('an evaluation takes a bounded number of steps', () => {
     ['event.data.exists(x, "aaaaaaaaaa".matches("[ab]{90}c"))', numbers],
     ['event.data.exists(key, key == "a")', keys],
     ['size(event.data) == 1', keys],
-    ['[1].all(x, event.data.a == event.data.b && event.data.a == event.data.b)', { a: orders, b: structuredClone(orders) }],
+    [
+      '[1].all(x, event.data.a == event.data.b && event.data.a == event.data.b)',
+      { a: orders, b: structuredClone(orders) },
+    ],
     [`[event.data].exists(t, ${doubled(22)})`, 'some text that grows'],
     [Array.from({ length: 150 }, (_, at) => `event.data.contains("x${at}")`).join(' || '), text],
   ])('%s', (expression, data) => {
