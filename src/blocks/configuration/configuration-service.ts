@@ -14,7 +14,8 @@ import { ConfigurationSubscription, type SubscribedStore, type TellChange } from
 const MAX_SUBSCRIPTIONS = 1_000;
 
 /** The dependencies of a {@link ConfigurationService}. */
-export interface ConfigurationServiceDeps extends BlockDeps {
+export interface ConfigurationServiceDeps
+  extends Pick<BlockDeps, 'appId' | 'clock' | 'logger' | 'work' | 'random' | 'newId' | 'probe' | 'admit'> {
   readonly resiliency: Resiliency;
   /** The stores that the application may use. */
   readonly definitions: readonly ConfigurationStoreDefinition[];

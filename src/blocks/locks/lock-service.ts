@@ -14,7 +14,8 @@ import type { LockName, LockRequest } from './parse-lock.ts';
 const ONCE = { mayRepeat: false } as const;
 
 /** The dependencies of a {@link LockService}. */
-export interface LockServiceDeps extends BlockDeps {
+export interface LockServiceDeps
+  extends Pick<BlockDeps, 'appId' | 'clock' | 'logger' | 'work' | 'newId' | 'probe' | 'admit'> {
   readonly resiliency: Resiliency;
   /** The stores that the application may use. */
   readonly definitions: readonly LockStoreDefinition[];

@@ -10,7 +10,7 @@ import type { SecretsOptions } from './options.ts';
 import { SecretScopes } from './secret-scopes.ts';
 
 /** The dependencies of a {@link SecretsService}. */
-export interface SecretsServiceDeps extends BlockDeps {
+export interface SecretsServiceDeps extends Pick<BlockDeps, 'appId' | 'clock' | 'logger' | 'work' | 'probe' | 'admit'> {
   readonly resiliency: Resiliency;
   /** The stores that the application may use. */
   readonly definitions: readonly SecretStoreDefinition[];

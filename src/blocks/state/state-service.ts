@@ -18,7 +18,8 @@ import type { StateQueryPlan } from './query/parse-query.ts';
 import { type QueryPage, runQuery } from './query/run-query.ts';
 
 /** The dependencies of a {@link StateService}. */
-export interface StateServiceDeps extends BlockDeps {
+export interface StateServiceDeps
+  extends Pick<BlockDeps, 'appId' | 'namespace' | 'wire' | 'clock' | 'logger' | 'work' | 'newId' | 'probe' | 'admit'> {
   readonly resiliency: Resiliency;
   /** The stores that the application may use. */
   readonly definitions: readonly KeyValueDefinition[];

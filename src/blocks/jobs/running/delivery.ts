@@ -18,15 +18,18 @@ const HEADERS: HeaderMap = { 'content-type': 'application/json' };
 /** Where the time limit of a run can be changed. */
 const REMEDY = 'the limit is jobs.timeoutMs (insidecar run: --job-timeout); 0 is no limit';
 
+/** The dependencies of {@link JobDelivery}. */
+export type JobDeliveryDeps = Pick<JobsDeps, 'app' | 'timeLimitMs' | 'clock' | 'logger' | 'apart' | 'probe'>;
+
 /** Runs jobs by a function in code, or by the application. */
 export class JobDelivery implements Targets {
   /** Jobs that were due without a function or application. */
   readonly unhandled: UnhandledJobs;
-  readonly #deps: JobsDeps;
+  readonly #deps: JobDeliveryDeps;
   readonly #handlers: JobHandlers;
   readonly #calls: CodeCalls;
 
-  constructor(deps: JobsDeps, handlers: JobHandlers) {
+  constructor(deps: JobDeliveryDeps, handlers: JobHandlers) {
     this.#deps = deps;
     this.#handlers = handlers;
     this.#calls = new CodeCalls(deps);

@@ -23,17 +23,20 @@ const MAX_METADATA = { fields: 64, bytes: 8 * 1024 };
 /** Of a content type and of the fields of a trace. */
 const MAX_VALUE_BYTES = 512;
 
+/** The dependencies of {@link AppRequests}. */
+export type AppRequestsDeps = Pick<DeliveryDeps, 'wire' | 'logger' | 'newId' | 'envelope'>;
+
 /** Makes the requests that carry a subscription's messages to the application. */
 export class AppRequests {
   readonly #spec: SubscriptionSpec;
-  readonly #deps: DeliveryDeps;
+  readonly #deps: AppRequestsDeps;
   readonly #limit: AppTimeLimit;
   /** As a header can hold it. */
   readonly #pubsubName: string;
   readonly #eventHeaders: HeaderMap;
   #hasWarned = false;
 
-  constructor(spec: SubscriptionSpec, deps: DeliveryDeps, limit: AppTimeLimit) {
+  constructor(spec: SubscriptionSpec, deps: AppRequestsDeps, limit: AppTimeLimit) {
     this.#spec = spec;
     this.#deps = deps;
     this.#limit = limit;

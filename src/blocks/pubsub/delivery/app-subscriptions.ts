@@ -5,7 +5,8 @@ import type { DeliveryDeps } from './delivery-deps.ts';
 import { discoverSubscriptions } from './discovery.ts';
 
 /** Dependencies of {@link AppSubscriptions}. */
-export interface AppSubscriptionsDeps extends DeliveryDeps {
+export interface AppSubscriptionsDeps
+  extends Pick<DeliveryDeps, 'appId' | 'wire' | 'clock' | 'logger' | 'random' | 'monitor' | 'call'> {
   /** Takes the application's answer, unchecked. */
   readonly take: (list: readonly unknown[]) => Promise<void>;
 }

@@ -34,7 +34,11 @@ export function ownLimitMs({ timeoutMs }: SubscriptionSpec, { inbound }: OpenPub
 }
 
 /** The time limit of a delivery to the application. */
-export function routeLimit(spec: SubscriptionSpec, pubsub: OpenPubSub, { timeLimitMs }: DeliveryDeps): AppTimeLimit {
+export function routeLimit(
+  spec: SubscriptionSpec,
+  pubsub: OpenPubSub,
+  { timeLimitMs }: Pick<DeliveryDeps, 'timeLimitMs'>,
+): AppTimeLimit {
   const ownMs = ownLimitMs(spec, pubsub);
   if (ownMs === undefined)
     return { timeLimitMs, remedy: 'the limit is deliveryTimeoutMs (insidecar run: --delivery-timeout); 0 is no limit' };

@@ -26,7 +26,8 @@ export interface Answered {
 }
 
 /** Dependencies of a {@link DeliverySettlement}. */
-export interface SettlementDeps extends DeliveryDeps {
+export interface SettlementDeps
+  extends Pick<DeliveryDeps, 'clock' | 'logger' | 'events' | 'work' | 'random' | 'probe'> {
   readonly spec: SubscriptionSpec;
   readonly pubsub: OpenPubSub;
   readonly group: string;
@@ -36,7 +37,7 @@ export interface SettlementDeps extends DeliveryDeps {
 export class DeliverySettlement {
   readonly #spec: SubscriptionSpec;
   readonly #pubsub: OpenPubSub;
-  readonly #deps: DeliveryDeps;
+  readonly #deps: SettlementDeps;
   readonly #group: string;
   readonly #backoff: Backoff;
   /** The component's policy; unused when the subscription has retry options. */

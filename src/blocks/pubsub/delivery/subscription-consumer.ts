@@ -7,7 +7,7 @@ import { Work } from '../../../util/work.ts';
 import { type AnsweredBulk, endingOf, endingOfBulk, failureOf, failureOfBulk, operationOf } from './answered-bulk.ts';
 import { AppRequests } from './app-request.ts';
 import { BulkBatches, maxInBulk } from './bulk-batches.ts';
-import { ownLimitMs, routeLimit } from './delivery-deps.ts';
+import { type DeliveryDeps, ownLimitMs, routeLimit } from './delivery-deps.ts';
 import { Gate } from './gate.ts';
 import {
   BROKEN_OFF,
@@ -28,7 +28,7 @@ import { type CodeTarget, type DeliverToCode, sendToCode } from './send-to-code.
 import { type Answered, DeliverySettlement, type SettlementDeps } from './settlement.ts';
 
 /** Dependencies of a {@link SubscriptionConsumer}. */
-export interface ConsumerDeps extends SettlementDeps {
+export interface ConsumerDeps extends DeliveryDeps, SettlementDeps {
   /** The function of a streaming subscription. Default: messages go to the application's routes. */
   readonly deliverToCode?: DeliverToCode;
 }

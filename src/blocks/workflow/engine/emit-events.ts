@@ -27,7 +27,7 @@ const MAX_LOST_NAMES = 10;
 
 /** Tells that an attempt of an activity begins. */
 export function emitActivityStarted(
-  { events }: WorkflowsDeps,
+  { events }: Pick<WorkflowsDeps, 'events'>,
   instanceId: string,
   { name, activityId, attempt }: ActivityToRun,
 ): void {
@@ -37,7 +37,7 @@ export function emitActivityStarted(
 
 /** Emits the outcome of an attempt. */
 export function emitActivity(
-  { events, clock }: WorkflowsDeps,
+  { events, clock }: Pick<WorkflowsDeps, 'events' | 'clock'>,
   { instanceId, activity, event, startedAt, thrown }: EndedActivity,
 ): void {
   const hasFailed = event.type === 'activityFailed';
@@ -49,7 +49,7 @@ export function emitActivity(
 }
 
 /** Emits and logs the outcome of a turn. If the run ends with it, the probe sees the whole run now. */
-export function emitTurn(deps: WorkflowsDeps, followed: CommittedTurn): void {
+export function emitTurn(deps: Pick<WorkflowsDeps, 'events' | 'logger' | 'probe'>, followed: CommittedTurn): void {
   const ended = deps.probe && endedRun(deps.probe, followed);
   if (ended === undefined) return tellTurn(deps, followed);
   const { record } = followed.plan;
@@ -69,7 +69,10 @@ function endedRun(probe: Probe, { plan, before, end }: CommittedTurn): Observati
   return probe.begin({ type: 'workflow', workflowName, instanceId, startedAt: trace?.startedAt ?? startAt, trace });
 }
 
-function tellTurn({ events, logger }: WorkflowsDeps, { plan, before, failures, lost }: CommittedTurn): void {
+function tellTurn(
+  { events, logger }: Pick<WorkflowsDeps, 'events' | 'logger'>,
+  { plan, before, failures, lost }: CommittedTurn,
+): void {
   const { record } = plan;
   if (before.chunks === 0) tellStarted(events, record);
   for (const child of plan.children) tellStarted(events, child.record);
