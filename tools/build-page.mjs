@@ -39,6 +39,7 @@ async function bundle(root, input) {
     platform: 'browser',
     tsconfig: false,
     transform: { target: 'es2022', jsx: { runtime: 'automatic', importSource: 'preact' } },
+    checks: { bundlerTimings: false },
     onLog(level, log) {
       throw new Error(`rolldown, ${level}: ${log.message}`);
     },

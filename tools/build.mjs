@@ -111,6 +111,8 @@ const options = {
       resolveId: (id) => (id === BUILT_APART ? { id, external: true } : null),
     },
   ],
+  // How long plugins take says something of the machine, and nothing of what was built.
+  checks: { bundlerTimings: false },
   onLog(level, log) {
     throw new Error(`rolldown, ${level}: ${log.message}`);
   },
