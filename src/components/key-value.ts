@@ -58,7 +58,8 @@ export interface KeyedValue extends StoredValue {
 }
 
 /**
- * The condition of an operation: the key has this ETag now, or it does not exist.
+ * What must hold for an operation: the key has this ETag now, an empty one if it has a value without an ETag; or it does
+ * not exist.
  *
  * @public
  */

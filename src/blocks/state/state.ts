@@ -17,7 +17,10 @@ import { isJsonValue } from './value-text.ts';
 export interface StateItem<T = unknown> {
   /** The value; bytes, if another program has stored something that is not JSON. */
   readonly value: T;
-  /** Identifies this state of the key: every write gives it another one. */
+  /**
+   * Identifies this state of the key: every write gives it another one. Empty if another program has stored the value in
+   * a form without one, such as a plain string in Redis; a write with an empty ETag is done while that is still so.
+   */
   readonly etag: string;
   /** When it expires, in milliseconds since 1970. Absent: never. */
   readonly expiresAt?: number;
@@ -309,7 +312,7 @@ function conditionOf({
   etag,
   ifAbsent = false,
 }: StateWriteOptions): Pick<StateChange, 'etag' | 'isFirstWrite' | 'isStrong'> {
-  if (etag !== undefined && (typeof etag !== 'string' || etag === ''))
+  if (etag !== undefined && typeof etag !== 'string')
     throw malformed(`etag is ${shown(etag)}: expected the text that a read has returned`);
   if (typeof ifAbsent !== 'boolean') throw malformed(`ifAbsent is ${shown(ifAbsent)}: expected true or false`);
   if (etag !== undefined && ifAbsent) throw malformed('etag and ifAbsent cannot both hold: expected one of them');

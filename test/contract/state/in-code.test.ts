@@ -59,6 +59,18 @@ describe('sidecar.state', () => {
     expect(await errorOf(never)).toEqual([409, 'ERR_STATE_SAVE']);
   });
 
+  test('an empty ETag is that of no value, since all have one here', async () => {
+    await using world = await startStateWorld();
+    const { state } = world.sidecar;
+    for (const store of ['own', 'memory']) {
+      await state.set(store, 'a', 1);
+      expect(await errorOf(state.set(store, 'a', 2, { etag: '' }))).toEqual([409, 'ERR_STATE_SAVE']);
+      expect(await errorOf(state.set(store, 'b', 2, { etag: '' }))).toEqual([409, 'ERR_STATE_SAVE']);
+      expect(await errorOf(state.delete(store, 'a', { etag: '' }))).toEqual([409, 'ERR_STATE_DELETE']);
+      expect(await world.read(store, 'a')).toBe(1);
+    }
+  });
+
   test('transact does all or nothing, and returns the ETags', async () => {
     await using world = await startStateWorld();
     const { state } = world.sidecar;
@@ -84,7 +96,7 @@ describe('sidecar.state', () => {
     ['a BigInt', (state) => state.set('own', 'a', { n: 1n })],
     ['an unknown option', (state) => state.set('own', 'a', 1, { ttlMs: 5 } as object)],
     ['a wrong TTL', (state) => state.set('own', 'a', 1, { ttl: '3 days' })],
-    ['an empty ETag', (state) => state.set('own', 'a', 1, { etag: '' })],
+    ['an ETag that is no text', (state) => state.set('own', 'a', 1, { etag: 5 as unknown as string })],
     ['an ETag and ifAbsent', (state) => state.set('own', 'a', 1, { etag: 'x', ifAbsent: true })],
     ['an empty key', (state) => state.get('own', '')],
     ['no key', (state) => state.get('own', undefined as unknown as string)],

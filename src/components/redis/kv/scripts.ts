@@ -58,7 +58,7 @@ return found`);
  *
  * KEYS: those of the operations, in order; then, if there are events, both keys of the outbox. ARGV: the number of
  * groups; for each, the numbers of its operations and events; for each operation `p` (put) or `r` (remove), the
- * condition (empty, `!` for absent, `=` and the ETag), the TTL in milliseconds or nothing, the value; for each event ID
+ * condition (empty, `!` for absent, `=` and the ETag, which is empty for a value without one), the TTL in milliseconds or nothing, the value; for each event ID
  * and bytes.
  *
  * Returns for each operation the new version, nothing for a removed key, or one of the marks above.
@@ -93,7 +93,9 @@ for _ = 1, tonumber(ARGV[1]) do
     local mark = '${SKIPPED}'
     if string.sub(kind, 1, 1) == '${FOREIGN}' then mark = kind
     elseif condition == '!' then if kind ~= 'none' then mark = '${REFUSED}' end
-    elseif condition ~= '' and version ~= string.sub(condition, 2) then mark = '${REFUSED}' end
+    elseif condition ~= '' and (kind == 'none' or (version or '') ~= string.sub(condition, 2)) then
+      mark = '${REFUSED}'
+    end
     if mark ~= '${SKIPPED}' then holds = false end
     kinds[i], versions[i], answers[first + i - 1] = kind, version, mark
   end

@@ -109,6 +109,32 @@ describe.runIf(hasSharedRedis())("values in Redis in Dapr's format", () => {
     await store.close();
   });
 
+  test('an empty ETag is that of a string, or of a hash without a version, and of nothing else', async () => {
+    const store = await open();
+    const [text, hash, ours, none] = [key('text'), key('no-version'), key('ours'), key('none')];
+    await command('SET', text, '1');
+    await command('HSET', hash, 'data', '1');
+    await putOne(store, ours, '1');
+    const writes = [text, hash, ours, none].map((name) => writeOne(store, put(name, '2', { etag: '' })));
+    expect((await Promise.all(writes)).map(({ status }) => status)).toEqual(['done', 'done', 'refused', 'refused']);
+    expect((await writeOne(store, put(text, '3', { etag: '' }))).status).toBe('refused');
+    await store.close();
+  });
+
+  test('updates of a string that another program has stored: none is lost, and it has an ETag then', async () => {
+    const options = { url: `redis://127.0.0.1:${server.port}`, keyPrefix: 'none' };
+    await using one = await startStateWorld({ components: [redisStateStore('redis', options)] });
+    await using other = await startStateWorld({ components: [redisStateStore('redis', options)] });
+    const name = `${app}-counted`;
+    await command('SET', name, '100');
+    expect(await one.sidecar.state.get('redis', name)).toEqual({ value: 100, etag: '' });
+    const add = ({ sidecar }: typeof one): Promise<unknown> =>
+      sidecar.state.update<number>('redis', name, (n = 0) => n + 1, { maxAttempts: 100 });
+    await Promise.all(Array.from({ length: 20 }, (_value, index) => add(index % 2 === 0 ? one : other)));
+    const expected = { value: 120, etag: expect.stringMatching(/^\d+$/) };
+    expect(await other.sidecar.state.get('redis', name)).toEqual(expected);
+  });
+
   test.each([
     { type: 'list', make: ['RPUSH', 'item'] },
     { type: 'stream', make: ['XADD', '*', 'a', 'b'] },
