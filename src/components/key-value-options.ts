@@ -5,6 +5,9 @@ import type { EncryptionKey, OutboxOptions, StateStoreOptions } from './key-valu
 /** Separates a prefix from the key. */
 export const KEY_SEPARATOR = '||';
 
+/** The longest TTL of a value, in seconds. */
+export const MAX_TTL_SECONDS: number = 2 ** 31 - 1;
+
 const HEX_KEY = /^(?:[0-9a-f]{32}|[0-9a-f]{48}|[0-9a-f]{64})$/i;
 
 const PREFIX = field(
@@ -17,8 +20,8 @@ const KEY = secret(field(isObject, 'an object with name and key'));
 export const STORE_FIELDS: OptionFields<StateStoreOptions> = {
   keyPrefix: PREFIX,
   defaultTtlMs: field(
-    (value) => typeof value === 'number' && value > 0 && value <= Number.MAX_SAFE_INTEGER,
-    'a number of milliseconds above 0',
+    (value) => typeof value === 'number' && value > 0 && value <= MAX_TTL_SECONDS * 1_000,
+    `a number of milliseconds above 0, at most ${MAX_TTL_SECONDS} seconds`,
   ),
   primaryEncryptionKey: KEY,
   secondaryEncryptionKey: KEY,

@@ -160,7 +160,7 @@ export interface StateStoreOptions {
    * stands for itself, in lower case. Default `appid`.
    */
   readonly keyPrefix?: KeyPrefix;
-  /** How long values exist that are saved without a TTL, in milliseconds. Default: for ever. */
+  /** How long values exist that are saved without a TTL, in milliseconds; at most 2,147,483,647 seconds. Default: for ever. */
   readonly defaultTtlMs?: number;
   /** The key that encrypts new values. Default: values are not encrypted. */
   readonly primaryEncryptionKey?: EncryptionKey;

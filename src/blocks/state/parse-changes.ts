@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { MAX_TTL_SECONDS } from '../../components/key-value-options.ts';
 import { isJson } from '../../util/is-json.ts';
 import { jsonElements, jsonMembers } from '../../util/json-text.ts';
 import { type Metadata, type MetadataForm, metadataFrom, metadataOfJson, NO_METADATA } from '../request-metadata.ts';
@@ -8,7 +9,6 @@ import { checkKey } from './key-prefix.ts';
 
 const NULL = Buffer.from('null');
 const NOTHING: Uint8Array = new Uint8Array(0);
-const MAX_TTL_SECONDS = 2 ** 31 - 1;
 
 /** How requests are read. */
 export interface ParseRules {

@@ -1,7 +1,8 @@
 import type { StoredValue } from '../../components/key-value.ts';
+import { MAX_TTL_SECONDS } from '../../components/key-value-options.ts';
 import { isSidecarError, messageOf } from '../../errors.ts';
 import { asBuffer } from '../../http/body.ts';
-import { parseGoDuration } from '../../util/duration.ts';
+import { parseDurationOption } from '../../util/duration-option.ts';
 import { jsonTextOf } from '../../util/json-value.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { shown } from '../../util/shown.ts';
@@ -36,7 +37,10 @@ export interface StateWriteOptions {
 
 /** Options of {@link State.set}. @public */
 export interface SetStateOptions extends StateWriteOptions {
-  /** How long the value exists: milliseconds, or a duration such as `30s`; 0 for ever. Default: as the store says. */
+  /**
+   * How long the value exists: milliseconds, or a duration such as `30s`, at most 2,147,483,647 seconds; 0 for ever.
+   * Default: as the store says.
+   */
   readonly ttl?: number | string | undefined;
 }
 
@@ -320,9 +324,9 @@ function conditionOf({
 }
 
 function ttlMsOf(ttl: number | string): number {
-  const ms = typeof ttl === 'string' ? parseGoDuration(ttl) : ttl;
-  if (ms !== undefined && Number.isFinite(ms) && ms >= 0 && ms <= Number.MAX_SAFE_INTEGER) return ms;
-  throw malformed(`ttl is ${shown(ttl)}: expected milliseconds of 0 or more, or a duration such as 30s`);
+  const ms = parseDurationOption('ttl', ttl, malformed);
+  if (ms <= MAX_TTL_SECONDS * 1_000) return ms;
+  throw malformed(`ttl is ${shown(ttl)}: expected at most ${MAX_TTL_SECONDS} seconds`);
 }
 
 function textOf(value: unknown, what: string): string {
