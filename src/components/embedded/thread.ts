@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { StateError } from '../../state/errors.ts';
 import { errorOf, type WorkerReply, type WorkerRequest, type WorkerSettings } from './protocol.ts';
 
-/** How long an exiting process waits for the thread to close the database. */
+/** How long an exiting process waits for its threads to close their databases. */
 const EXIT_WAIT_MS = 5000;
 
 /** Callbacks from the thread to its owner. */
@@ -29,6 +29,8 @@ function workerUrl(): URL {
  * which would abort the process while SQLite works.
  */
 export class Thread {
+  /** Those that run, in this process: it may have more of them than it may have listeners. */
+  static readonly #running: Set<Thread> = new Set();
   readonly #worker: Worker;
   readonly #settings: WorkerSettings;
   readonly #ended: Promise<void>;
@@ -46,7 +48,8 @@ export class Thread {
       execArgv: ['--disable-warning=ExperimentalWarning'],
       name: 'insidecar-state',
     });
-    process.on('exit', this.#onProcessExit);
+    if (Thread.#running.size === 0) process.on('exit', Thread.#onProcessExit);
+    Thread.#running.add(this);
     this.#worker.on('error', (error) => {
       this.#error = error;
     });
@@ -97,26 +100,30 @@ export class Thread {
 
   /** Lets the thread answer pending requests, close the database and end. */
   async close(): Promise<void> {
-    if (!this.#isEnding) {
-      this.#isEnding = true;
-      this.#worker.ref();
-      this.send({ control: 'close' });
-    }
+    if (!this.#isEnding) this.#worker.ref();
+    this.#askToClose();
     await this.#ended;
   }
 
-  /**
-   * When the process exits, Node stops its threads at any point. So close the database first; in an exit handler, that
-   * requires a blocking wait.
-   */
-  readonly #onProcessExit = (): void => {
+  #askToClose(): void {
     if (!this.#isEnding) this.send({ control: 'close' });
     this.#isEnding = true;
-    Atomics.wait(this.#settings.closed, 0, 0, EXIT_WAIT_MS);
+  }
+
+  /**
+   * When the process exits, Node stops its threads at any point. So close the databases first; in an exit handler, that
+   * requires a blocking wait.
+   */
+  static readonly #onProcessExit = (): void => {
+    for (const thread of Thread.#running) thread.#askToClose();
+    const until = performance.now() + EXIT_WAIT_MS;
+    for (const thread of Thread.#running)
+      Atomics.wait(thread.#settings.closed, 0, 0, Math.max(0, until - performance.now()));
   };
 
   #onEnd(): void {
-    process.off('exit', this.#onProcessExit);
+    Thread.#running.delete(this);
+    if (Thread.#running.size === 0) process.off('exit', Thread.#onProcessExit);
     if (!this.#isEnding) this.#listener?.onLost(this.#lostError());
   }
 

@@ -25,6 +25,14 @@ describe('embedded store, as every store', () => {
   });
 });
 
+test('stores of one process share one listener of its end', async () => {
+  const before = process.listenerCount('exit');
+  const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(temporaryDirectory())));
+  expect(process.listenerCount('exit')).toBeLessThanOrEqual(before + 1);
+  await Promise.all(stores.map((store) => store.close()));
+  expect(process.listenerCount('exit')).toBe(before);
+});
+
 describe('commits in a group', () => {
   const slow = { syncDelayMs: 100 };
 

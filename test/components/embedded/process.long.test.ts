@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
@@ -101,6 +101,17 @@ test('process.exit() while commits are being written is no crash', async () => {
   expect(await start('exit', path).ended).toEqual({ code: 7, signal: null });
   const store = await openStore(path);
   expect(await store.get('last')).toBeDefined();
+});
+
+test('process.exit() with many stores open closes each of them, without a warning', async () => {
+  const path = temporaryDirectory();
+  const child = start('exitWithMany', path);
+  expect(await child.ended).toEqual({ code: 7, signal: null });
+  expect(child.lines).toEqual(['open']);
+  for (const name of ['.', ...Array.from({ length: 12 }, (_, number) => String(number))]) {
+    const holder = JSON.parse(readFileSync(join(path, name, 'holder.json'), 'utf8')) as object;
+    expect(holder).toMatchObject({ pid: child.process.pid, isOpen: false });
+  }
 });
 
 const COLLECTING = ['--expose-gc', '--gc-interval=1000'];

@@ -60,6 +60,15 @@ const modes = {
     for (let number = 0; number < 2000; number++) void store.commit({ put: [{ key: `l${number}`, value }] });
     setTimeout(() => process.exit(7), 3);
   },
+  /** Exits with many more stores open. */
+  async exitWithMany() {
+    process.on('warning', ({ name }) => say(name));
+    const open = (number) => embedded({ path: `${path}/${number}` }).open({ clock: systemClock, logger });
+    const stores = await Promise.all(Array.from({ length: 12 }, (_, number) => open(number)));
+    await Promise.all(stores.map((store) => store.commit({ put: [{ key: 'a', value }] })));
+    say('open');
+    setTimeout(() => process.exit(7), 3);
+  },
   async gc(store) {
     await stress(store);
     await store.close();
