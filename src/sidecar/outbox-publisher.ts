@@ -1,3 +1,5 @@
+import type { Publish } from '../blocks/pubsub/publishing/encode.ts';
+import type { PublishTarget } from '../blocks/pubsub/publish-targets.ts';
 import type { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
 import type { OutboxPublisher } from '../blocks/state/outbox/publisher.ts';
 import { NO_METADATA } from '../components/pubsub.ts';
@@ -8,11 +10,16 @@ const RULES = { rawPayload: false } as const;
 /** Publishes events of transactions like messages of the application. */
 export function outboxPublisher(pubsub: PubSubService): OutboxPublisher {
   return {
-    publish: (to, bytes) => {
+    check: (to, event) => {
+      pubsub.encode(messageOf(pubsub.targetInCode(to, NO_METADATA), event));
+    },
+    publish: (to, event) => {
       const target = pubsub.targetInCode(to, NO_METADATA);
-      const { address } = target;
-      const message = { address, bytes, contentType: CLOUD_EVENT, metadata: NO_METADATA, rules: RULES };
-      return pubsub.send(target, { ...message, trace: undefined });
+      return pubsub.send(target, messageOf(target, event));
     },
   };
+}
+
+function messageOf({ address }: PublishTarget, bytes: Uint8Array): Publish {
+  return { address, bytes, contentType: CLOUD_EVENT, metadata: NO_METADATA, rules: RULES, trace: undefined };
 }

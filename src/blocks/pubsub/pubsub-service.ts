@@ -110,7 +110,7 @@ export class PubSubService implements BlockService {
   }
 
   async #send(target: PublishTarget, publish: Publish, observation?: Observation): Promise<void> {
-    const message = this.#encode(publish);
+    const message = this.encode(publish);
     observation?.sends(message);
     let failures: readonly PublishFailure[];
     try {
@@ -136,7 +136,7 @@ export class PubSubService implements BlockService {
   #encodeAll(entries: readonly BulkPublish[], observation?: Observation): EncodedEntry[] {
     return entries.map(({ entryId, publish }) => {
       const trace = observation?.trace ?? publish.trace;
-      const message = this.#encode(trace === publish.trace ? publish : { ...publish, trace });
+      const message = this.encode(trace === publish.trace ? publish : { ...publish, trace });
       observation?.sends(message);
       return { entryId, message };
     });
@@ -148,7 +148,8 @@ export class PubSubService implements BlockService {
     if (failed.size > 0) throw bulkFailed(encoded, failed);
   }
 
-  #encode(publish: Publish): Message {
+  /** The message as it would be published. @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` */
+  encode(publish: Publish): Message {
     const { envelope, clock } = this.#deps;
     return encodeMessage(publish, envelope, () => clock.now());
   }
@@ -197,7 +198,7 @@ export class PubSubService implements BlockService {
   /** Where an event goes that is published to a topic. */
   explain(address: EnvelopeAddress, publish: Publish): RouteExplanation {
     const { pubsubName, topic } = address;
-    const event: unknown = JSON.parse(Buffer.from(this.#encode(publish).data).toString());
+    const event: unknown = JSON.parse(Buffer.from(this.encode(publish).data).toString());
     const ones = this.describe().filter((one) => one.pubsubName === pubsubName && one.topic === topic);
     return { subscriptions: ones.map((one) => explain(one, event)) };
   }

@@ -112,6 +112,24 @@ describe('an outbox', () => {
     expect(events.map(({ data }) => data)).toEqual(['{"n":1}', 'x']);
   });
 
+  test.each<[what: string, more: object]>([
+    ['a time that is none', { metadata: { time: 'yesterday' } }],
+    ['an empty subject', { metadata: { subject: '' } }],
+    ['a data schema that is no URI', { metadata: { dataschema: 'no URI' } }],
+    ['a content type that is none', { contentType: 'json' }],
+    ['a content type among the metadata that is none', { metadata: { datacontenttype: 'json' } }],
+  ])('%s: the transaction is refused, and does not hold up the events of others', async (_what, more) => {
+    const { world, events } = await startWorld();
+    await using _ = world;
+    const wrong = [upsert('a', 1), upsert('b', 2, more)];
+    const refused = await world.send('POST', '/v1.0/state/orders/transaction', { operations: wrong });
+    expect(refused.error).toEqual([400, 'ERR_MALFORMED_REQUEST']);
+    expect(refused.text).toContain('the event of key \\"b\\" cannot be published');
+    expect(await world.read('orders', 'a')).toBeUndefined();
+    expect(await transact(world, upsert('c', 3))).toBe(204);
+    expect(events.map(({ data }) => data)).toEqual([3]);
+  });
+
   test('a projection is published in place of the value, and not saved', async () => {
     const { world, events } = await startWorld();
     await using _ = world;
@@ -158,6 +176,48 @@ describe('an outbox', () => {
     expect(events).toEqual([1, 2]);
     await world.clock.advance('1h');
     expect(events).toEqual([1, 2]);
+  });
+
+  test('a thousand events of a transaction are published in their order, each once', async () => {
+    const { world, events } = await startWorld();
+    await using _ = world;
+    const values = Array.from({ length: 1_000 }, (_value, index) => index);
+    expect(await transact(world, ...values.map((value) => upsert(`k${value}`, value)))).toBe(204);
+    await world.clock.advance('5m');
+    expect(events.map(({ data }) => data)).toEqual(values);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(1_000);
+  });
+
+  test('two processes with one store publish each event once', async () => {
+    const state = sharedState(memoryStore());
+    const published: number[] = [];
+    const start = (): Promise<StateWorld> => {
+      const pubsub = memoryPubSub('pubsub');
+      const recording: typeof pubsub = {
+        ...pubsub,
+        open: async (context) => {
+          const component = await pubsub.open(context);
+          const publish: typeof component.publish = async (messages) => {
+            for (const { data } of messages) published.push(JSON.parse(Buffer.from(data).toString()).data);
+            return [];
+          };
+          return { subscribe: (options) => component.subscribe(options), close: () => component.close(), publish };
+        },
+      };
+      return startStateWorld({ state, components: [keyValueStore('orders', { outbox: OUTBOX }), recording] });
+    };
+    await using one = await start();
+    await using other = await start();
+    const values = Array.from({ length: 600 }, (_value, index) => index);
+    const sent = [0, 1, 2].map((part) => values.slice(200 * part, 200 * (part + 1)));
+    const statuses = await Promise.all(
+      sent.map((part, index) =>
+        transact(index === 1 ? other : one, ...part.map((value) => upsert(`k${value}`, value))),
+      ),
+    );
+    expect(statuses).toEqual([204, 204, 204]);
+    for (const { clock } of [one, other]) await clock.advance('5m');
+    expect(published.toSorted((a, b) => a - b)).toEqual(values);
   });
 
   test('what a stopped sidecar has left, the next one publishes', async () => {

@@ -1,4 +1,5 @@
 import type { OutboxEvent } from '../../../components/key-value.ts';
+import { messageOf } from '../../../errors.ts';
 import { asBuffer } from '../../../http/body.ts';
 import { instantPart } from '../../../state/keys.ts';
 import { formatInstant } from '../../../util/duration.ts';
@@ -14,6 +15,8 @@ export interface EventSource {
   readonly now: () => number;
   readonly newId: () => string;
   readonly destination: OutboxDestination;
+  /** Throws if a CloudEvent can never be published. */
+  readonly check: (event: Uint8Array) => void;
 }
 
 /** Names that CloudEvents allows for attributes. */
@@ -28,7 +31,8 @@ const NEW_LINE = 0x0a;
  * The events of a transaction: one for each upsert, in order, with the value of its projection if it has one. Their IDs
  * are decided here: an event that is published twice is the same event.
  *
- * @throws SidecarError `ERR_MALFORMED_REQUEST` for a projection without an upsert of its key
+ * @throws SidecarError `ERR_MALFORMED_REQUEST` for a projection without an upsert of its key, and for an event that can
+ * never be published: it would hold up all later ones
  */
 export function eventsOf(changes: readonly StateChange[], source: EventSource): readonly OutboxEvent[] {
   const projections = projectionsOf(changes);
@@ -38,7 +42,13 @@ export function eventsOf(changes: readonly StateChange[], source: EventSource): 
   return upserts.map((change, index) => {
     const id = `${transaction}-${String(index).padStart(INDEX_DIGITS, '0')}`;
     const shown = projections.get(change.key) ?? change;
-    return { id, bytes: withDestination(source.destination, cloudEvent(id, at, { change, shown }, source)) };
+    const event = cloudEvent(id, at, { change, shown }, source);
+    try {
+      source.check(event);
+    } catch (cause) {
+      throw malformed(`the event of key ${quoted(change.key)} cannot be published: ${messageOf(cause)}`, cause);
+    }
+    return { id, bytes: withDestination(source.destination, event) };
   });
 }
 

@@ -66,7 +66,9 @@ export class StateOutboxes {
           'ERR_CONFIGURATION',
           `state store ${name} has an outbox, and its type cannot keep events`,
         );
-      const source = { appId, eventType: wire.eventType, now: () => clock.now(), newId, destination: options.outbox };
+      const { outbox: destination } = options;
+      const check = (event: Uint8Array): void => this.#deps.publisher().check(destination, event);
+      const source = { appId, eventType: wire.eventType, now: () => clock.now(), newId, destination, check };
       const relay = new OutboxRelay({ ...this.#deps, storeName: name, outbox });
       this.#byStore.set(name, new StateOutbox(source, relay));
     }
