@@ -5,55 +5,18 @@ import { systemClock } from '../../../src/util/clock.ts';
 import { put } from '../../support/embedded-store.ts';
 import { freePort } from '../../support/http.ts';
 import { RecordingLogger } from '../../support/logger.ts';
-import { redisCommand, SENTINEL_NAME, startReplica, startSentinels, untilPrimary } from '../../support/redis-groups.ts';
+import { redisCommand, startReplica } from '../../support/redis-groups.ts';
+import { SentinelGroup } from '../../support/sentinel-group.ts';
 import { hasRedis, type OwnServer, startRedis } from '../../support/servers.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { FailoverWriters, takeFence, writeUnder } from '../remote/failover-writers.ts';
 
-/** A primary, a replica that gets its changes through a proxy, and three sentinels. */
-class SentinelGroup implements AsyncDisposable {
-  readonly primary: OwnServer;
-  readonly replica: OwnServer;
-  readonly replication: TcpProxy;
-  readonly sentinels: readonly OwnServer[];
-
-  private constructor(
-    [primary, replica]: readonly [OwnServer, OwnServer],
-    replication: TcpProxy,
-    sentinels: readonly OwnServer[],
-  ) {
-    this.primary = primary;
-    this.replica = replica;
-    this.replication = replication;
-    this.sentinels = sentinels;
-  }
-
-  static async start(): Promise<SentinelGroup> {
-    const primary = await startRedis();
-    const replication = await TcpProxy.start(primary.port);
-    const replica = await startReplica(replication.port);
-    return new SentinelGroup([primary, replica], replication, await startSentinels(3, primary.port));
-  }
-
-  async failedOver(): Promise<void> {
-    await untilPrimary(this.sentinels[1]?.port ?? 0, this.replica.port);
-  }
-
-  /** Opens a store; the first sentinel of its list does not exist. */
-  async open(options: Partial<RedisOptions> = {}): Promise<StateStore> {
-    const nodes = [await freePort(), ...this.sentinels.map(({ port }) => port)].map((port) => `127.0.0.1:${port}`);
-    return open({ nodes, sentinelName: SENTINEL_NAME, ...options });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const server of [...this.sentinels, this.replica]) await server[Symbol.asyncDispose]();
-    await this.replication[Symbol.asyncDispose]();
-    await this.primary[Symbol.asyncDispose]();
-  }
-}
-
 function open(options: RedisOptions): Promise<StateStore> {
   return redis({ operationTimeoutMs: 30_000, ...options }).open({ clock: systemClock, logger: new RecordingLogger() });
+}
+
+async function openBehind(group: SentinelGroup, options: Partial<RedisOptions> = {}): Promise<StateStore> {
+  return open({ ...(await group.connection()), ...options });
 }
 
 /** The entries of the store's place on a server. */
@@ -64,7 +27,7 @@ async function countAt({ port }: OwnServer): Promise<number> {
 describe.runIf(hasRedis())('state in Redis behind sentinels', () => {
   test('a replica takes over after kill -9: what it lacks is lost, no version is given out twice', async () => {
     await using group = await SentinelGroup.start();
-    await using store = await group.open();
+    await using store = await openBehind(group);
     const writers = new FailoverWriters(store);
     const fence = await takeFence(store);
     await writers.more(200);
@@ -76,7 +39,7 @@ describe.runIf(hasRedis())('state in Redis behind sentinels', () => {
     // From here on, nothing reaches the replica.
     group.replication.isBlackHole = true;
     await writers.more(100);
-    await using lostStore = await group.open();
+    await using lostStore = await openBehind(group);
     const lostFence = await takeFence(lostStore);
     await group.primary.kill();
     await group.failedOver();
@@ -85,7 +48,7 @@ describe.runIf(hasRedis())('state in Redis behind sentinels', () => {
     // The former primary comes back, and believes to be one until the sentinels tell it.
     await group.primary.restart();
     const before = await countAt(group.primary);
-    await using late = await group.open();
+    await using late = await openBehind(group);
     await late.commit({ put: [put('late')] });
     await writers.more(100);
     await writers.stop();
@@ -107,7 +70,7 @@ describe.runIf(hasRedis())('state in Redis behind sentinels', () => {
 
   test('a primary that stands still is left, and not used again when it goes on', async () => {
     await using group = await SentinelGroup.start();
-    await using store = await group.open({ callTimeoutMs: 2_000 });
+    await using store = await openBehind(group, { callTimeoutMs: 2_000 });
     const writers = new FailoverWriters(store);
     await writers.more(200);
     group.primary.signal('SIGSTOP');

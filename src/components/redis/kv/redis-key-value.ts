@@ -17,13 +17,12 @@ import type { KeyRouter } from '../pubsub/key-router.ts';
 import type { Script } from '../scripts.ts';
 import { targetName } from '../target.ts';
 import { RedisOutbox } from './redis-outbox.ts';
+import { ReplicaWait } from './replica-wait.ts';
 import { FOREIGN, READ, REFUSED, SKIPPED, WRITE } from './scripts.ts';
 
 /** Bounds of what one script does: the server does nothing else meanwhile. */
 const MAX_KEYS = 1_000;
 const MAX_BYTES = 1_024 * 1_024;
-/** How long a write waits for replicas, as in Dapr. */
-const REPLICA_WAIT_MS = 1_000;
 
 /** Settings of a {@link RedisKeyValue}. */
 export interface RedisKeyValueSettings extends RedisServerSettings {
@@ -50,16 +49,17 @@ export class RedisKeyValue implements KeyValueStore {
   readonly #router: KeyRouter;
   /** Writes that wait for replicas have a connection of their own: all that follows on it waits with them. */
   #strongRouter: KeyRouter | undefined;
+  readonly #replicas: ReplicaWait;
   readonly #outages: OutageLog;
   readonly #reads: CallGroups<readonly string[], readonly (StoredValue | undefined)[]>;
   readonly #writes: CallGroups<Write, readonly WriteOutcome[]>;
   readonly #strongWrites: CallGroups<Write, readonly WriteOutcome[]>;
-  #isLagging = false;
   #closing: Promise<void> | undefined;
 
   constructor(settings: RedisKeyValueSettings, context: ComponentContext) {
     this.#settings = settings;
     this.#context = context;
+    this.#replicas = new ReplicaWait(context.logger);
     this.#outages = new OutageLog(context.logger, targetName(settings.target));
     this.#router = this.#newRouter();
     const unlimited = { maxSize: MAX_KEYS, maxUnderWay: Number.POSITIVE_INFINITY };
@@ -212,7 +212,7 @@ export class RedisKeyValue implements KeyValueStore {
     const keys = groups.flatMap(({ operations }) => operations.map(({ key }) => key));
     if (groups.some(({ events }) => events.length > 0)) keys.push(...(this.outbox?.keys ?? []));
     const answers = (await this.#run(router, slot, WRITE, [keys, argumentsOf(groups)])) as readonly Buffer[];
-    if (isStrong) await this.#awaitReplicas(router, slot);
+    if (isStrong) await this.#replicas.wait(router, slot);
     let at = 0;
     return groups.map(({ operations }) => {
       const own = answers.slice(at, at + operations.length).map(String);
@@ -222,20 +222,6 @@ export class RedisKeyValue implements KeyValueStore {
         return this.#foreignError(operations[foreign]?.key ?? '', (own[foreign] ?? '').slice(FOREIGN.length));
       return own.map(outcomeOf);
     });
-  }
-
-  /** A write is done when its replicas have it, or do not answer: to wait for them is a hint. */
-  async #awaitReplicas(router: KeyRouter, slot: number): Promise<void> {
-    const [, , replicas] = (await router.send(slot, ['ROLE'])) as readonly [unknown, unknown, readonly unknown[]];
-    const count = Array.isArray(replicas) ? replicas.length : 0;
-    if (count === 0) return;
-    const reached = Number(await router.send(slot, ['WAIT', String(count), String(REPLICA_WAIT_MS)]));
-    const isLagging = reached < count;
-    if (isLagging === this.#isLagging) return;
-    this.#isLagging = isLagging;
-    const fields = { server: router.name, replicas: count, reached };
-    if (isLagging) this.#context.logger.warn(fields, 'writes are not on all replicas within a second');
-    else this.#context.logger.info(fields, 'writes are on all replicas again');
   }
 
   /**
