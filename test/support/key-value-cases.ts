@@ -48,10 +48,12 @@ export interface KeyValueWorld {
   readonly open: () => Promise<KeyValueStore>;
   /** A key that no other test uses. */
   readonly key: (name: string) => string;
+  /** Default: true. */
+  readonly hasOutbox?: boolean;
 }
 
 /** What every store in a format of Dapr's does, beyond `keyValueConformance`. */
-export function keyValueCases({ open, key }: KeyValueWorld): void {
+export function keyValueCases({ open, key, hasOutbox = true }: KeyValueWorld): void {
   test('of many writers with one ETag, exactly one is done', async () => {
     const [one, other] = [await open(), await open()];
     const name = key('contended');
@@ -199,7 +201,7 @@ export function keyValueCases({ open, key }: KeyValueWorld): void {
     await store.close();
   });
 
-  test('events are left with their transaction only, claimed once, and again after the lease', async () => {
+  test.runIf(hasOutbox)('events are left with their transaction only, claimed once, and again after the lease', async () => {
     const [one, other] = [await open(), await open()];
     const name = key('with-event');
     const place = key('event');

@@ -64,7 +64,7 @@ export class StateOutboxes {
       if (outbox === undefined)
         throw new SidecarError(
           'ERR_CONFIGURATION',
-          `state store ${name} has an outbox, and its type cannot keep events`,
+          `state store ${name} has an outbox, and cannot keep its events, as a Redis cluster`,
         );
       const { outbox: destination } = options;
       const check = (event: Uint8Array): void => this.#deps.publisher().check(destination, event);
