@@ -11,6 +11,8 @@ import {
   sharedState,
 } from '../../src/index.ts';
 import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../support/servers.ts';
+import { SteppedClock } from '../support/stepped-clock.ts';
+import { storeContext } from '../support/store-context.ts';
 import { type StoresWorld, storesWorld, until, WIRES } from '../support/stores-world.ts';
 
 let postgresql: OwnServer | undefined;
@@ -291,6 +293,19 @@ describe('in code', () => {
     expect([await again?.unlock(), await again?.unlock()]).toEqual([true, false]);
     await again?.[Symbol.asyncDispose]();
     expect(world.logger.lines).toEqual([]);
+  });
+
+  test('a clock that is set back neither ends a lock nor prolongs it beyond its instant', async () => {
+    const clock = new SteppedClock();
+    const store = await memoryLocks('locks').open({ ...storeContext(), clock });
+    expect(await store.tryLock('r', 'me', 10_000)).toBe(true);
+    clock.step(-3_600_000);
+    expect([await store.tryLock('r', 'you', 10_000), await store.unlock('r', 'you')]).toEqual([false, 'foreign']);
+    await clock.time.advance('1h');
+    expect(await store.tryLock('r', 'you', 10_000)).toBe(false);
+    await clock.time.advance('10s');
+    expect([await store.tryLock('r', 'you', 10_000), await store.unlock('r', 'me')]).toEqual([true, 'foreign']);
+    await store.close();
   });
 
   test('a lock that has expired is told of when it is released', async () => {
