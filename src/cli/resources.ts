@@ -43,8 +43,9 @@ export async function readResources(apps: readonly AppSettings[], settings: Reso
     for (const note of loaded.notes) notes.add(formatFinding(note));
   }
   throwAll(refused);
-  const state = statePath === undefined ? oneState([...byApp.values()], runFile) : onDisk(statePath);
-  return { byApp, state: await state, notes: [...notes] };
+  if (statePath !== undefined) return { byApp, state: await onDisk(statePath), notes: [...notes] };
+  const { state, note } = await oneState([...byApp.values()], runFile);
+  return { byApp, state, notes: note === undefined ? [...notes] : [...notes, note] };
 }
 
 /** Loaded on demand: many runs keep their state in memory. */
@@ -61,28 +62,48 @@ function throwAll(errors: readonly SidecarError[]): void {
   throw new SidecarError(first.code, [...messages].join('\n'), { cause: first });
 }
 
+/** The state of a run, and what is to be said of the choice. */
+interface ChosenState {
+  readonly state: StateDefinition | undefined;
+  readonly note?: string;
+}
+
 /**
  * The applications of a run share one store, so that messages of one can reach the others. Several directories become
- * one; of servers there can be only one.
+ * one. Of several servers it is the one that the files mark, as for a single application, else none of them.
  */
-async function oneState(
-  apps: readonly LoadedResources[],
-  runFile: string | undefined,
-): Promise<StateDefinition | undefined> {
+async function oneState(apps: readonly LoadedResources[], runFile: string | undefined): Promise<ChosenState> {
+  const marked = apps.filter(({ ownState }) => ownState?.isMarked === true);
+  const { paths, servers } = placesOf(marked.length > 0 ? marked : apps);
+  const [server] = servers.values();
+  if (server === undefined) return { state: await oneDirectory([...paths], runFile) };
+  if (servers.size === 1 && paths.size === 0) return { state: server };
+  const places = [...servers.keys(), ...paths].join('; ');
+  if (marked.length > 0) {
+    const advice = 'leave actorStateStore "true" to one of them, or to the same in all files';
+    const message = `the applications of a run share one state, and their files mark several (${places}): ${advice}`;
+    throw new SidecarError('ERR_CONFIGURATION', message);
+  }
+  const isOnDisk = paths.size > 0 || apps.some(({ ownState }) => ownState?.needsDisk === true);
+  const where = isOnDisk ? 'on disk' : 'in memory';
+  const advice = 'set actorStateStore to "true" on one of them to keep it there';
+  const note = `the applications of a run share one state, and their files name several (${places}): jobs, workflows and queues are kept ${where}, and in none of them: ${advice}`;
+  return { state: isOnDisk ? await runDirectory(runFile) : undefined, note };
+}
+
+interface Places {
+  readonly paths: ReadonlySet<string>;
+  readonly servers: ReadonlyMap<string, StateDefinition>;
+}
+
+function placesOf(apps: readonly LoadedResources[]): Places {
   const paths = new Set<string>();
-  const byPlace = new Map<string, StateDefinition>();
+  const servers = new Map<string, StateDefinition>();
   for (const { statePath, options } of apps) {
     if (statePath !== undefined) paths.add(statePath);
-    else if (options.state?.place !== undefined) byPlace.set(options.state.place, options.state);
+    else if (options.state?.place !== undefined) servers.set(options.state.place, options.state);
   }
-  const [server] = byPlace.values();
-  if (server === undefined) return oneDirectory([...paths], runFile);
-  if (byPlace.size === 1 && paths.size === 0) return server;
-  const places = [...byPlace.keys(), ...paths].join('; ');
-  throw new SidecarError(
-    'ERR_CONFIGURATION',
-    `the applications of a run share one state, and their files name several (${places}): name the same in all files`,
-  );
+  return { paths, servers };
 }
 
 async function oneDirectory(
@@ -91,6 +112,9 @@ async function oneDirectory(
 ): Promise<StateDefinition | undefined> {
   const [first] = paths;
   if (first === undefined) return undefined;
-  const isOwn = paths.length === 1 && runFile === undefined;
-  return onDisk(isOwn ? first : join(dirname(runFile ?? '.'), '.insidecar'));
+  return paths.length === 1 && runFile === undefined ? onDisk(first) : runDirectory(runFile);
+}
+
+function runDirectory(runFile: string | undefined): Promise<StateDefinition> {
+  return onDisk(join(dirname(runFile ?? '.'), '.insidecar'));
 }

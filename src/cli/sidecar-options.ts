@@ -65,7 +65,8 @@ export interface HostedSidecar {
 export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarOptions {
   const { run, state, components, resources, logger, address, telemetry } = parts;
   const fromFiles = resources.byApp.get(app.appId)?.options;
-  const definitions = fromFiles?.components.map((definition) => components.share(definition));
+  const shared = fromFiles?.components.map((definition) => components.share(definition));
+  const definitions = isElsewhere(app, resources) ? shared?.map(withoutOwnState) : shared;
   return {
     ...fromFiles,
     appId: app.appId,
@@ -86,6 +87,17 @@ export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarO
     ...given('cors', run.allowedOrigins && { origins: run.allowedOrigins }),
     ...given('allowedHosts', run.allowedHosts),
   };
+}
+
+/** Whether the state of the run is not on the server that the application's files name. */
+function isElsewhere({ appId }: AppSettings, { byApp, state }: RunResources): boolean {
+  const loaded = byApp.get(appId);
+  const place = loaded?.statePath === undefined ? loaded?.options.state?.place : undefined;
+  return place !== undefined && place !== state?.place;
+}
+
+function withoutOwnState(definition: AnyComponentDefinition): AnyComponentDefinition {
+  return definition.block === 'state' ? { ...definition, isOwnState: false } : definition;
 }
 
 function appOptions(app: AppSettings, { startTimeoutMs, asksApps }: RunSettings): SidecarOptions['app'] {

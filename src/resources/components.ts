@@ -24,7 +24,7 @@ import type { Report } from './report.ts';
 import type { Resource } from './resource.ts';
 import type { ComponentSpec } from './schema/component.ts';
 import { type ServerRole, serverState } from './state-servers.ts';
-import { readStateOptions, type StateComponent, type StateWish, stateStore } from './state-stores.ts';
+import { type OwnState, readStateOptions, type StateComponent, type StateWish, stateStore } from './state-stores.ts';
 import type { StoreSource } from './store-source.ts';
 import { readTopicScopes } from './topic-scopes.ts';
 import { resolveValue, type SecretLookup, type ValueOrigins } from './values.ts';
@@ -44,7 +44,7 @@ export interface ReadComponents {
   readonly stores: readonly AnyStoreDefinition[];
   readonly secretStores: ReadonlyMap<string, SecretLookup>;
   /** The state requested by the files; `undefined` if there is none. */
-  readonly state: StateWish | undefined;
+  readonly state: OwnState | undefined;
 }
 
 /** State in a directory. */
@@ -148,13 +148,15 @@ class ComponentMaker {
   }
 
   /** The state that the files request, for the sidecar itself. */
-  state(report: Report): StateWish | undefined {
+  state(report: Report): OwnState | undefined {
     const chosen = this.#chosenState(report);
-    if (chosen === undefined) return this.#wantsDurableState ? this.#onDisk() : undefined;
-    if (chosen.wish.definition.type !== 'memory' || !this.#wantsDurableState) return chosen.wish;
+    const needsDisk = this.#wantsDurableState;
+    if (chosen === undefined) return needsDisk ? { ...this.#onDisk(), isMarked: false, needsDisk } : undefined;
+    const { wish, isPreferred: isMarked, resource } = chosen;
+    if (wish.definition.type !== 'memory' || !needsDisk) return { ...wish, isMarked, needsDisk };
     const message = 'state is kept on disk all the same, because a pub/sub component keeps its messages there';
-    report.note(chosen.resource.document.location(['spec', 'type']), message);
-    return this.#onDisk();
+    report.note(resource.document.location(['spec', 'type']), message);
+    return { ...this.#onDisk(), isMarked, needsDisk };
   }
 
   /** The store of applications that is the sidecar's own state as well. */

@@ -22,7 +22,7 @@ import { Report, type ResourceFinding, wholeFile } from './report.ts';
 import { readResiliency } from './resiliency.ts';
 import { type Resource, selectResources } from './resource.ts';
 import type { ComponentSpec } from './schema/component.ts';
-import type { StateWish } from './state-stores.ts';
+import type { OwnState } from './state-stores.ts';
 import { readSubscriptions } from './subscriptions.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
 
@@ -117,7 +117,9 @@ export interface LoadedResources {
   readonly options: ResourceOptions;
   /** The absolute directory of {@link ResourceOptions.state}, if it is on disk. */
   readonly statePath?: string;
-  /** The settings of a Configuration for traces and metrics. The command applies them, the sidecar itself does not. */
+  /** The state and why it is that, for sidecars that share one. @internal */
+  readonly ownState?: OwnState;
+  /** What a Configuration says of traces and metrics. The command applies it, the sidecar itself does not. */
   readonly telemetry?: TelemetrySettings;
   /** Features enabled by a Configuration. */
   readonly features: readonly string[];
@@ -158,6 +160,7 @@ export async function loadResources(paths: readonly string[], options: LoadOptio
       ...(resiliency === undefined ? {} : { resiliency }),
       ...(state === undefined ? {} : { state: state.definition }),
     },
+    ...(state === undefined ? {} : { ownState: state }),
     ...(state?.path === undefined ? {} : { statePath: state.path }),
     ...(telemetry === undefined ? {} : { telemetry }),
     features,
@@ -184,7 +187,7 @@ interface Made {
   readonly httpEndpoints: readonly HttpEndpointOptions[];
   readonly configuration: ReadConfiguration;
   readonly resiliency: ResiliencySpec | undefined;
-  readonly state: StateWish | undefined;
+  readonly state: OwnState | undefined;
 }
 
 async function readAll(
@@ -220,7 +223,10 @@ async function readAll(
       report,
     ),
     resiliency: readResiliency(selected, report),
-    state: options.statePath === undefined ? read.state : stateOnDisk(options.statePath),
+    state:
+      options.statePath === undefined
+        ? read.state
+        : { ...stateOnDisk(options.statePath), isMarked: true, needsDisk: true },
   };
   noteOpenEnvironment(made, selected, report);
   report.sort();

@@ -29,6 +29,14 @@ export interface StateWish {
   readonly path?: string;
 }
 
+/** The state of a sidecar by its own files. Several sidecars with one state may have to agree on another one. */
+export interface OwnState extends StateWish {
+  /** Whether the files say that it is to be there. */
+  readonly isMarked: boolean;
+  /** Whether a component keeps something there that must be durable. */
+  readonly needsDisk: boolean;
+}
+
 /** A `state.*` component: a store of the state API, and maybe the sidecar's own state. */
 export interface StateComponent {
   readonly resource: Resource;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, freePort, type Listening, listen, send } from '../support/http.ts';
 import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../support/servers.ts';
-import { PATIENCE, type RunningCli, runCli, startCli, temporaryDirectory, untilSaid } from './cli.ts';
+import { PATIENCE, program, type RunningCli, runCli, startCli, temporaryDirectory, untilSaid } from './cli.ts';
 
 const SUBSCRIPTION = `apiVersion: dapr.io/v2alpha1
 kind: Subscription
@@ -151,22 +151,63 @@ for (const { name, isThere, startServer, state } of ENGINES) {
       60_000,
     );
 
-    test('applications of a run whose files name different servers are refused', async () => {
-      const directory = await resources();
-      const other = await temporaryDirectory();
-      await writeFile(join(other, 'b.yaml'), state(9));
-      await writeFile(
-        join(directory, 'dapr.yaml'),
-        JSON.stringify({
-          version: 1,
-          apps: [directory, other].map((path, index) => ({
-            ...{ appID: `app${index}`, appDirPath: path, resourcesPath: path, command: ['true'] },
-          })),
+    /** A multi-app file of applications that stay, each with one resource file. */
+    async function runFile(ports: readonly number[], files: readonly string[]): Promise<string> {
+      const directory = await temporaryDirectory();
+      const apps = await Promise.all(
+        files.map(async (text, index) => {
+          const resourcesPath = await temporaryDirectory();
+          await writeFile(join(resourcesPath, 'a.yaml'), text);
+          const command = program(`console.log('up'); setInterval(() => {}, 1000);`);
+          const appID = `app${index}`;
+          return { appID, appDirPath: directory, resourcesPath, daprHTTPPort: ports[index], command };
         }),
       );
-      const { code, stderr } = await runCli(['run', '-f', join(directory, 'dapr.yaml')]);
-      expect(stderr).toMatch(/share one state, and their files name several \(.*; .*\): name the same in all files/);
+      const file = join(directory, 'dapr.yaml');
+      await writeFile(file, JSON.stringify({ version: 1, apps }));
+      return file;
+    }
+    const marked = (text: string): string =>
+      text.replace('metadata: [', 'metadata: [{"name":"actorStateStore","value":"true"},');
+
+    test('applications of a run have their own state stores on different servers, and one state in memory', async () => {
+      await using second = await startServer();
+      const ports = [await freePort(), await freePort()];
+      const cli = startCli(['run', '-f', await runFile(ports, [state(server.port), state(second.port)])]);
+      await expect.poll(() => cli.stdout().match(/up/g), PATIENCE).toHaveLength(2);
+      const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+      for (const [index, url] of urls.entries()) {
+        const body = [{ key: 'a', value: index }];
+        expect((await send(url, 'POST', '/v1.0/state/store', { body })).status).toBe(204);
+        const { components } = (await send(url, 'GET', '/v1.0/metadata')).json as {
+          components: readonly { name: string; capabilities: readonly string[] }[];
+        };
+        const [store] = components.filter(({ name: one }) => one === 'store');
+        expect(store?.capabilities).not.toContain('ACTOR');
+      }
+      cli.child.kill('SIGTERM');
+      await cli.ended;
+      expect(cli.stderr()).toContain('state in memory');
+      expect(cli.stderr()).toMatch(/their files name several \(.*; .*\): jobs, workflows and queues are kept in memory/);
+      // Each value is on the server of its application, and on no other one.
+      const files = [state(server.port), state(second.port)];
+      const again = startCli(['run', '-f', await runFile(ports, [files[1] ?? '', files[0] ?? ''])]);
+      await expect.poll(() => again.stdout().match(/up/g), PATIENCE).toHaveLength(2);
+      for (const url of urls) expect((await send(url, 'GET', '/v1.0/state/store/a')).status).toBe(204);
+      again.child.kill('SIGTERM');
+      await again.ended;
+    }, 60_000);
+
+    test('of several servers the marked one has the state of a run; two that are marked are refused', async () => {
+      const ports = [await freePort(), await freePort()];
+      const cli = startCli(['run', '-f', await runFile(ports, [marked(state(server.port)), state(9)])]);
+      await untilSaid(cli.stderr, `state in ${name} at 127.0.0.1:${server.port}`);
+      cli.child.kill('SIGTERM');
+      await cli.ended;
+      const both = [marked(state(server.port)), marked(state(9))];
+      const { code, stderr } = await runCli(['run', '-f', await runFile(ports, both)]);
+      expect(stderr).toMatch(/share one state, and their files mark several \(.*; .*\): leave actorStateStore "true" to one/);
       expect(code).toBe(1);
-    });
+    }, 60_000);
   });
 }
