@@ -1,5 +1,5 @@
-import type { Publish } from '../blocks/pubsub/publishing/encode.ts';
 import type { PublishTarget } from '../blocks/pubsub/publish-targets.ts';
+import type { Publish } from '../blocks/pubsub/publishing/encode.ts';
 import type { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
 import type { OutboxPublisher } from '../blocks/state/outbox/publisher.ts';
 import { NO_METADATA } from '../components/pubsub.ts';

@@ -188,7 +188,9 @@ for (const { name, isThere, startServer, state } of ENGINES) {
       cli.child.kill('SIGTERM');
       await cli.ended;
       expect(cli.stderr()).toContain('state in memory');
-      expect(cli.stderr()).toMatch(/their files name several \(.*; .*\): jobs, workflows and queues are kept in memory/);
+      expect(cli.stderr()).toMatch(
+        /their files name several \(.*; .*\): jobs, workflows and queues are kept in memory/,
+      );
       // Each value is on the server of its application, and on no other one.
       const files = [state(server.port), state(second.port)];
       const again = startCli(['run', '-f', await runFile(ports, [files[1] ?? '', files[0] ?? ''])]);
@@ -206,7 +208,9 @@ for (const { name, isThere, startServer, state } of ENGINES) {
       await cli.ended;
       const both = [marked(state(server.port)), marked(state(9))];
       const { code, stderr } = await runCli(['run', '-f', await runFile(ports, both)]);
-      expect(stderr).toMatch(/share one state, and their files mark several \(.*; .*\): leave actorStateStore "true" to one/);
+      expect(stderr).toMatch(
+        /share one state, and their files mark several \(.*; .*\): leave actorStateStore "true" to one/,
+      );
       expect(code).toBe(1);
     }, 60_000);
   });

@@ -201,29 +201,32 @@ export function keyValueCases({ open, key, hasOutbox = true }: KeyValueWorld): v
     await store.close();
   });
 
-  test.runIf(hasOutbox)('events are left with their transaction only, claimed once, and again after the lease', async () => {
-    const [one, other] = [await open(), await open()];
-    const name = key('with-event');
-    const place = key('event');
-    const event = (id: string): { id: string; bytes: Uint8Array } => ({ id, bytes: bytesOf(`event ${id}`) });
-    const [first, second, third] = ['1', '2', '3'].map((id) => event(`${place}-${id}`));
-    if (first === undefined || second === undefined || third === undefined) throw new Error('there are three');
-    await one.write([put(name, '1')], { atomic: true, events: [second, first] });
-    await one.write([put(name, '1', 'absent')], { atomic: true, events: [third] });
-    const claimed = await one.outbox?.claim(1, 60_000);
-    expect(claimed?.map(({ id, bytes }) => [id, Buffer.from(bytes).toString()])).toEqual([
-      [first.id, `event ${first.id}`],
-    ]);
-    expect((await other.outbox?.claim(5, 400))?.map(({ id }) => id)).toEqual([second.id]);
-    expect(await one.outbox?.claim(5, 400)).toEqual([]);
-    await other.outbox?.remove([first.id]);
-    await pause(500);
-    expect((await one.outbox?.claim(5, 1))?.map(({ id }) => id)).toEqual([second.id]);
-    await one.outbox?.remove([second.id, second.id]);
-    await pause(5);
-    expect(await other.outbox?.claim(5, 1)).toEqual([]);
-    await Promise.all([one.close(), other.close()]);
-  });
+  test.runIf(hasOutbox)(
+    'events are left with their transaction only, claimed once, and again after the lease',
+    async () => {
+      const [one, other] = [await open(), await open()];
+      const name = key('with-event');
+      const place = key('event');
+      const event = (id: string): { id: string; bytes: Uint8Array } => ({ id, bytes: bytesOf(`event ${id}`) });
+      const [first, second, third] = ['1', '2', '3'].map((id) => event(`${place}-${id}`));
+      if (first === undefined || second === undefined || third === undefined) throw new Error('there are three');
+      await one.write([put(name, '1')], { atomic: true, events: [second, first] });
+      await one.write([put(name, '1', 'absent')], { atomic: true, events: [third] });
+      const claimed = await one.outbox?.claim(1, 60_000);
+      expect(claimed?.map(({ id, bytes }) => [id, Buffer.from(bytes).toString()])).toEqual([
+        [first.id, `event ${first.id}`],
+      ]);
+      expect((await other.outbox?.claim(5, 400))?.map(({ id }) => id)).toEqual([second.id]);
+      expect(await one.outbox?.claim(5, 400)).toEqual([]);
+      await other.outbox?.remove([first.id]);
+      await pause(500);
+      expect((await one.outbox?.claim(5, 1))?.map(({ id }) => id)).toEqual([second.id]);
+      await one.outbox?.remove([second.id, second.id]);
+      await pause(5);
+      expect(await other.outbox?.claim(5, 1)).toEqual([]);
+      await Promise.all([one.close(), other.close()]);
+    },
+  );
 
   test('refuses calls after its close, which may be called twice and waits for calls in flight', async () => {
     const store = await open();

@@ -20,11 +20,7 @@ const STATE = '/v1.0/state/store';
 const PATIENCE = { timeout: 30_000, interval: 100 };
 
 function storesOn(connection: RedisConnectionOptions): readonly AnyComponentDefinition[] {
-  return [
-    redisStateStore('store', connection),
-    redisLocks('locks', connection),
-    redisConfiguration('cfg', connection),
-  ];
+  return [redisStateStore('store', connection), redisLocks('locks', connection), redisConfiguration('cfg', connection)];
 }
 
 async function save(world: StoresWorld, key: string, value: unknown, consistency?: string): Promise<void> {
@@ -57,7 +53,9 @@ describe.skipIf(!hasRedis())('a Redis with a replica', () => {
     const plain = save(world, 'plain', 1).then(() => 'plain');
     expect(await Promise.race([strong, plain])).toBe('plain');
     expect(await strong).toBe('1');
-    const operations = [{ operation: 'upsert', request: { key: 'part', value: 2, options: { consistency: 'strong' } } }];
+    const operations = [
+      { operation: 'upsert', request: { key: 'part', value: 2, options: { consistency: 'strong' } } },
+    ];
     expect((await world.post(`${STATE}/transaction`, { operations })).status).toBe(204);
     expect(await atReplica('part')).toBe('2');
     expect(world.logger.at('warn')).toEqual([]);

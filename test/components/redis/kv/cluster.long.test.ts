@@ -140,7 +140,10 @@ describe.runIf(hasRedis())('values in a Redis cluster', () => {
     await expect(writeOne(store, put(key, 'lost', { etag: '1' }))).rejects.toThrow('Redis at 127.0.0.1:');
     const patience = { timeout: 30_000, interval: 100 };
     await vi.waitFor(async () => expect(await textOf(store, key)).toBe('1'), patience);
-    await vi.waitFor(async () => expect((await writeOne(store, put(key, '2', { etag }))).status).toBe('done'), patience);
+    await vi.waitFor(
+      async () => expect((await writeOne(store, put(key, '2', { etag }))).status).toBe('done'),
+      patience,
+    );
     expect((await writeOne(store, put(key, '3', { etag }))).status).toBe('refused');
     expect((await writeOne(store, remove(removed))).status).toBe('done');
     await store.close();
