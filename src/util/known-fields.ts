@@ -6,16 +6,6 @@ export function fieldNames<T extends object>(names: { readonly [Name in keyof T]
   return new Set(Object.keys(names));
 }
 
-/** Describes what is wrong with the shape of options: not an object, or an unknown field. `what` names the options. */
-export function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: string): string | undefined {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    return `${what}: expected an object, actual is ${nameOfKind(given)}`;
-  for (const name of Object.keys(given)) {
-    if (!known.has(name) && given[name as keyof typeof given] !== undefined) return unknownField(name, known, what);
-  }
-  return undefined;
-}
-
 /**
  * Rejects options with an unknown field, which would otherwise be silently ignored.
  *
@@ -29,6 +19,16 @@ export function checkFields(
 ): void {
   const problem = fieldsProblem(given, known, what);
   if (problem !== undefined) throw new SidecarError(code, problem);
+}
+
+/** Describes what is wrong with the shape of options: not an object, or an unknown field. `what` names the options. */
+function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: string): string | undefined {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    return `${what}: expected an object, actual is ${nameOfKind(given)}`;
+  for (const name of Object.keys(given)) {
+    if (!known.has(name) && given[name as keyof typeof given] !== undefined) return unknownField(name, known, what);
+  }
+  return undefined;
 }
 
 /**
