@@ -89,7 +89,7 @@ const conditions: readonly KeyValueCase[] = [
   onKeyValue('writes with the present ETag, and refuses any other', async (store) => {
     const first = await save(store, 'a', 1);
     const second = etagOf((await store.write([put('a', 2, { condition: { etag: first } })], EACH))[0]);
-    for (const etag of [first, NEVER_GIVEN, '', `${second}x`, '0', '-1', '99999999999999999999']) {
+    for (const etag of [first, NEVER_GIVEN, '', `${second}x`, `${second}\0`, '0', '-1', '99999999999999999999']) {
       const condition = { etag };
       assert.deepEqual(statuses(await store.write([put('a', 3, { condition })], EACH)), ['refused'], etag);
       assert.deepEqual(statuses(await store.write([remove('a', condition)], EACH)), ['refused'], etag);

@@ -39,21 +39,20 @@ export function keyArray(keys: readonly string[]): Buffer {
   return utf8Array(BYTEA, keys);
 }
 
-/** An array of texts. */
-export function textArray(texts: readonly string[]): Buffer {
+/** An array of texts; `undefined` becomes null. */
+export function textArray(texts: readonly (string | undefined)[]): Buffer {
   return utf8Array(TEXT, texts);
 }
 
-function utf8Array(type: number, keys: readonly string[]): Buffer {
+function utf8Array(type: number, texts: readonly (string | undefined)[]): Buffer {
   let bytes = HEADER_BYTES;
-  for (const key of keys) bytes += 4 + key.length * MAX_UTF8_BYTES;
+  for (const text of texts) bytes += 4 + (text?.length ?? 0) * MAX_UTF8_BYTES;
   const buffer = Buffer.allocUnsafe(bytes);
-  header(buffer, type, keys.length);
+  header(buffer, type, texts.length);
   let at = HEADER_BYTES;
-  for (const key of keys) {
-    const length = buffer.write(key, at + 4);
-    buffer.writeInt32BE(length, at);
-    at += 4 + length;
+  for (const text of texts) {
+    const length = text === undefined ? -1 : buffer.write(text, at + 4);
+    at = buffer.writeInt32BE(length, at) + Math.max(length, 0);
   }
   return buffer.subarray(0, at);
 }

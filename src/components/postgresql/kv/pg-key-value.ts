@@ -20,7 +20,7 @@ import type { FormatVersion } from './formats.ts';
 import type { KvConnection } from './kv-connection.ts';
 import type { KvServer } from './kv-server.ts';
 import { PgOutbox } from './pg-outbox.ts';
-import { argumentsOf, keysOf, outcomesOf, sizeOf, valueError, type WriteCall } from './write-arguments.ts';
+import { argumentsOf, isText, keysOf, outcomesOf, sizeOf, valueError, type WriteCall } from './write-arguments.ts';
 
 /** Bounds of what one statement does. */
 const MAX_KEYS = 1_000;
@@ -122,8 +122,7 @@ export class PgKeyValue implements KeyValueStore {
   }
 
   async #readAll(calls: readonly (readonly string[])[]): Promise<readonly (readonly (StoredValue | undefined)[])[]> {
-    // PostgreSQL has no texts with U+0000.
-    const keys = [...new Set(calls.flat())].filter((key) => !key.includes('\0'));
+    const keys = [...new Set(calls.flat())].filter(isText);
     const rows = await this.#read((connection) => connection.run('read', [textArray(keys)]));
     const found = new Map(rows.map((row) => [row[0], this.#valueOf(row)]));
     return calls.map((own) => own.map((key) => found.get(key)));
@@ -273,7 +272,7 @@ export class PgKeyValue implements KeyValueStore {
 }
 
 function checkKeys(operations: readonly KeyValueOperation[], server: string): void {
-  const wrong = operations.find(({ key }) => key.includes('\0'));
+  const wrong = operations.find(({ kind, key }) => kind === 'put' && !isText(key));
   if (wrong !== undefined)
     throw new StateError('invalid', `The key ${quote(wrong.key)} contains U+0000, which ${server} cannot hold.`);
 }

@@ -40,21 +40,33 @@ export function partsOf(calls: readonly WriteCall[]): readonly number[] {
 
 /** The arguments of the statement. */
 export function argumentsOf(calls: readonly WriteCall[], version: FormatVersion): unknown[] {
-  const [keys, parts, conditions]: [string[], number[], string[]] = [[], [], []];
+  const [keys, parts, conditions]: [(string | undefined)[], number[], string[]] = [[], [], []];
   const [values, ttls, binaries]: [(Uint8Array | undefined)[], number[], number[]] = [[], [], []];
   const first = partsOf(calls);
   for (const [index, { operations, atomic }] of calls.entries())
     for (const [at, one] of operations.entries()) {
-      const { condition } = one;
-      keys.push(one.key);
+      // No row has such a key: null is equal to none.
+      keys.push(isText(one.key) ? one.key : undefined);
       parts.push((first[index] ?? 0) + (atomic ? 0 : at));
-      conditions.push(condition === undefined ? '' : condition === 'absent' ? '!' : `=${condition.etag}`);
+      conditions.push(conditionText(one));
       values.push(one.kind === 'put' ? storedForm(one, version) : undefined);
       ttls.push(one.kind === 'put' && one.ttlMs !== undefined ? Math.ceil(one.ttlMs) : -1);
       binaries.push(one.kind === 'put' && one.isBinary === true ? 1 : 0);
     }
   const texts = [textArray(keys), int4Array(parts), textArray(conditions)];
   return [...texts, byteaArray(values), int8Array(ttls), int4Array(binaries)];
+}
+
+/** PostgreSQL has no texts with U+0000. */
+export function isText(text: string): boolean {
+  return !text.includes('\0');
+}
+
+/** Empty for none, `!` for absent, `=` and the ETag; `=` alone is equal to no ETag. */
+function conditionText({ condition }: KeyValueOperation): string {
+  if (condition === undefined) return '';
+  if (condition === 'absent') return '!';
+  return isText(condition.etag) ? `=${condition.etag}` : '=';
 }
 
 /** In `jsonb`, binary data is a text in base64. */

@@ -231,6 +231,17 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
     const store = await open('v2');
     expect(await store.read(['a\0b'])).toEqual([undefined]);
     await expect(store.write([put('a\0b', '1')], { atomic: true })).rejects.toThrow('contains U+0000');
+    const remove = { kind: 'remove', key: 'a\0b' } as const;
+    const there = key('there');
+    const both = [{ ...remove, condition: 'absent' } as const, { ...remove, key: 'c\0d' }, put(there, '1')];
+    expect(await store.write(both, { atomic: true })).toMatchObject([
+      { status: 'done' },
+      { status: 'done' },
+      { status: 'done' },
+    ]);
+    const refused = [{ ...remove, condition: { etag: 'a' } }, put(there, '2')];
+    expect(await store.write(refused, { atomic: true })).toEqual([{ status: 'refused' }, { status: 'skipped' }]);
+    expect(await textOf(store, there)).toBe('1');
     await store.close();
   });
 
