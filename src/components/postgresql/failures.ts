@@ -4,9 +4,9 @@ import { tlsErrorOf } from '../remote/tls-errors.ts';
 
 /**
  * Deadlock, serialisation failure, a statement that was cancelled (`statement_timeout`), or another process made the
- * same entry: the transaction was rolled back.
+ * same entry or table (also with `IF NOT EXISTS`): the transaction was rolled back.
  */
-const RETRYABLE = new Set(['40001', '40P01', '55P03', '57014', '23505']);
+const RETRYABLE = new Set(['40001', '40P01', '55P03', '57014', '23505', '42710', '42P07']);
 /**
  * The server is shutting down or starting, has become a standby, lacks resources, or has closed the connection, also for
  * a transaction that took long (`idle_in_transaction_session_timeout`, `transaction_timeout`).
