@@ -24,7 +24,7 @@ import type { Logger } from '../../src/util/logger.ts';
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** Each run is bounded by its commands; all runs together by this. */
-const TIME_LIMIT_MS = 4_000;
+const TIME_LIMIT_MS = 1_500;
 
 class FailingStore extends MemoryStore {
   failures = 0;

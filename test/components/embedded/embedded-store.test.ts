@@ -21,7 +21,7 @@ describe('embedded store, as every store', () => {
       const store = await openStore(path);
       await store.commit({ delete: (await store.scan({ from: '' })).map((entry) => entry.key) });
       return store;
-    }, 25);
+    }, 12);
   });
 });
 

@@ -11,7 +11,7 @@ const value = Buffer.alloc(300, 'x');
 
 async function stress(path: string, gc: () => void): Promise<void> {
   const engine = new SqliteEngine(openDatabase(await loadSqlite(), path), { path });
-  for (let round = 0; round < 250; round++) {
+  for (let round = 0; round < 100; round++) {
     const key = Buffer.from(`k${round % 97}`);
     const [outcome] = engine.commit([{ require: [], put: [{ key, value }], delete: [] }]);
     if (outcome === undefined || !('version' in outcome)) throw new Error('not committed');

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
 import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
 import { newTopic } from '../../../src/testing/pubsub-case.ts';
@@ -6,10 +6,11 @@ import { brokerFaults } from '../../support/broker-faults.ts';
 import { until } from '../../support/broker-world.ts';
 import { Certificates } from '../../support/certificates.ts';
 import { freePort } from '../../support/http.ts';
-import { hasRabbitmq, rabbitmqctl, startRabbitmq } from '../../support/servers.ts';
+import { hasRabbitmq, type OwnServer, rabbitmqctl, startRabbitmq } from '../../support/servers.ts';
 import { openComponent, queueState, urlOf } from './broker.ts';
 
 const PATIENCE_MS = 60_000;
+const MAX_MESSAGE_BYTES = 10_000;
 const optionsOf = (port: number) => ({ url: urlOf(port), maxReconnectDelayMs: 500 });
 
 describe.skipIf(!hasRabbitmq())('faults', () => {
@@ -24,11 +25,31 @@ describe.skipIf(!hasRabbitmq())('faults', () => {
     }),
     { redeliveryMs: 1_000 },
   );
+});
+
+describe.skipIf(!hasRabbitmq())('on RabbitMQ,', () => {
+  let server: OwnServer;
+  let tlsPort: number;
+  let certificates: Certificates;
+  // A broker takes many seconds to start: one for all tests, with the settings of each.
+  beforeAll(async () => {
+    certificates = new Certificates();
+    tlsPort = await freePort();
+    const { ca, cert, key } = certificates;
+    server = await startRabbitmq([
+      `max_message_size = ${MAX_MESSAGE_BYTES}`,
+      `listeners.ssl.1 = 127.0.0.1:${tlsPort}`,
+      ...[`cacertfile = ${ca}`, `certfile = ${cert}`, `keyfile = ${key}`].map((file) => `ssl_options.${file}`),
+    ]);
+  }, PATIENCE_MS);
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+    certificates?.[Symbol.dispose]();
+  });
 
   test('while the broker is short of memory, publishes wait, and consumers go on', {
     timeout: PATIENCE_MS,
   }, async () => {
-    await using server = await startRabbitmq();
     const { component, logger } = await openComponent(server.port, { publishTimeoutMs: 20_000 });
     const topic = newTopic();
     const consumer = await Collector.join(component, { topic, maxInFlight: 1 });
@@ -49,15 +70,14 @@ describe.skipIf(!hasRabbitmq())('faults', () => {
   });
 
   test('a message that is too large for the broker fails by itself', { timeout: PATIENCE_MS }, async () => {
-    await using server = await startRabbitmq(['max_message_size = 1000']);
     const { component } = await openComponent(server.port);
     const topic = newTopic();
     const consumer = await Collector.join(component, { topic }, acknowledge);
     const failures = await component.publish(
-      ['a', 'b'.repeat(2_000), 'c', 'd'].map((text) => textMessage(topic, text)),
+      ['a', 'b'.repeat(2 * MAX_MESSAGE_BYTES), 'c', 'd'].map((text) => textMessage(topic, text)),
     );
     expect(failures.map(({ index, error }) => [index, error.message])).toEqual([
-      [1, expect.stringContaining('message size 2000 is larger than')],
+      [1, expect.stringContaining('message size 20000 is larger than')],
     ]);
     await until('the others arrived', () => new Set(consumer.texts).size === 3);
     await component.close();
@@ -66,7 +86,6 @@ describe.skipIf(!hasRabbitmq())('faults', () => {
   test('without the right to write to the default exchange, messages go back without their count, at once', {
     timeout: PATIENCE_MS,
   }, async () => {
-    await using server = await startRabbitmq();
     await rabbitmqctl(server, 'add_user', 'limited', 'secret');
     await rabbitmqctl(server, 'set_permissions', 'limited', '.*', '^(?!amq[.]default$)', '.*');
     const limited = { username: 'limited', password: 'secret', queueType: 'classic' } as const;
@@ -85,16 +104,8 @@ describe.skipIf(!hasRabbitmq())('faults', () => {
   });
 
   test('over TLS, with a certificate that is verified', { timeout: PATIENCE_MS }, async () => {
-    using certificates = new Certificates();
-    const tlsPort = await freePort();
-    const { ca, cert, key, trust } = certificates;
-    const files = [`cacertfile = ${ca}`, `certfile = ${cert}`, `keyfile = ${key}`];
-    await using _server = await startRabbitmq([
-      `listeners.ssl.1 = 127.0.0.1:${tlsPort}`,
-      ...files.map((file) => `ssl_options.${file}`),
-    ]);
     const url = `amqps://localhost:${tlsPort}`;
-    const { component } = await openComponent(0, { url, tls: trust });
+    const { component } = await openComponent(0, { url, tls: certificates.trust });
     const topic = newTopic();
     const consumer = await Collector.join(component, { topic }, acknowledge);
     await publishTexts(component, topic, ['a']);
@@ -106,7 +117,6 @@ describe.skipIf(!hasRabbitmq())('faults', () => {
   });
 
   test('a wrong password is told without it', { timeout: PATIENCE_MS }, async () => {
-    await using server = await startRabbitmq();
     const { component, logger } = await openComponent(server.port, { username: 'guest', password: 'opensesame' });
     const refused = expect(Collector.join(component, { topic: 't' })).rejects;
     await refused.toThrow(/cannot be reached: .*403 \(ACCESS-REFUSED\)/);

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { memoryPubSub, Sidecar } from '../../../../src/index.ts';
 import { RecordingLogger } from '../../../support/logger.ts';
 
-const MESSAGES = 100;
+const MESSAGES = 12;
 /** For each element it goes through all of them, until its steps are used up. */
 const LONG = 'event.data.items.all(x, event.data.items.exists_one(y, x == y))';
 const ITEMS = Array.from({ length: 1_000 }, (_, item) => item);

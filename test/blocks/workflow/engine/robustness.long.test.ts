@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { workflowWorld } from '../../../support/workflow-world.ts';
 
 test('more instances than are kept in memory sleep, and each wakes in time', async () => {
-  const COUNT = 20_000;
+  const COUNT = 5_000;
   await using world = await workflowWorld(
     ({ workflows }) => workflows.register('flow', (ctx) => ctx.sleep(60_000).then(() => ctx.now())),
     { workflows: { maxIdleInstances: 100 } },
