@@ -1,14 +1,22 @@
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { loadPackage } from '../../src/util/load-package.ts';
 import { runCli, temporaryDirectory } from './cli.ts';
 
 const ROOT = process.cwd();
 
-/** An installation of the command elsewhere, as `npx` and `npm install --global` make it: without optional packages. */
-async function installedElsewhere(): Promise<string> {
-  const modules = join(await temporaryDirectory(), 'node_modules');
+/** The command, installed elsewhere as `npx` and `npm install --global` do it: without optional packages. */
+let main = '';
+
+beforeAll(async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'insidecar-elsewhere-'));
+  main = await installIn(join(directory, 'node_modules'));
+  return () => rm(directory, { recursive: true });
+});
+
+async function installIn(modules: string): Promise<string> {
   const own = join(modules, 'insidecar');
   await mkdir(own, { recursive: true });
   for (const part of ['dist', 'schemas', 'package.json'])
@@ -68,7 +76,7 @@ describe('a package that is not installed', () => {
     ['state.postgresql', { connectionString: 'host=127.0.0.1 port=9' }, 'State in PostgreSQL', 'pg@8'],
   ])('%s: one line names it and the command that installs it, and no stack', async (type, metadata, what, install) => {
     const cwd = await directoryWith(type, metadata);
-    const { code, stderr } = await runCli(RUN, { cwd, main: await installedElsewhere() });
+    const { code, stderr } = await runCli(RUN, { cwd, main });
     const name = install.replace(/@\d+$/, '');
     expect(stderr).toContain(`\ninsidecar: ${what} needs the package ${name}: run "npm install ${install}".\n`);
     expect(stderr).not.toMatch(/ at .*\.cjs:|"stack"/);
@@ -93,7 +101,7 @@ describe('a package that is not installed', () => {
     await linkPackage('mqtt-packet', join(cwd, 'node_modules'));
     const { stderr } = await runCli([...RUN.slice(0, -4), '--', process.execPath, '-e', ''], {
       cwd,
-      main: await installedElsewhere(),
+      main,
     });
     expect(stderr).not.toContain('needs the package');
     expect(stderr).toContain('ECONNREFUSED');
@@ -113,7 +121,7 @@ describe('a package that is not installed', () => {
       '-e',
       'console.log("ran")',
     ];
-    const { code, stdout, stderr } = await runCli(args, { cwd: directory, main: await installedElsewhere() });
+    const { code, stdout, stderr } = await runCli(args, { cwd: directory, main });
     expect(stderr).toContain(
       'no metrics are served: --metrics-port needs packages that are not installed: run \\"npm install @opentelemetry/',
     );
