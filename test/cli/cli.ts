@@ -11,6 +11,7 @@ import type { CommandContext } from '../../src/cli/command-context.ts';
 import { runCommandLine } from '../../src/cli/commands.ts';
 import { Output } from '../../src/cli/output.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { freePort } from '../support/http.ts';
 
 /** The built command, which `npm test` builds first. */
 export const MAIN = fileURLToPath(new URL('../../dist/cli.cjs', import.meta.url));
@@ -95,6 +96,14 @@ export async function untilSaid(output: () => string, text: string | RegExp): Pr
 export function program(code: string): readonly string[] {
   return [process.execPath, '--input-type=module', '-e', code];
 }
+
+/** The flags of a run of `orders` whose log is for people, on a port that is free. */
+export async function flags(...more: readonly string[]): Promise<readonly string[]> {
+  return ['run', '--app-id', 'orders', '--http-port', String(await freePort()), '--log-json=false', ...more];
+}
+
+/** A command that stays until it is told to end. That it says its process ID means that it is ready. */
+export const STAYS = `console.log('pid', process.pid); setInterval(() => {}, 1000);`;
 
 /** A directory that is gone after the test. */
 export async function temporaryDirectory(): Promise<string> {
