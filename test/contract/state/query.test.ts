@@ -115,6 +115,17 @@ describe('a query', () => {
     expect((json as Page).results.map(({ key }) => key)).toEqual(['b']);
   });
 
+  test('without a prefix, finds no keys of other applications in the same store', async () => {
+    const shared = keyValueStore('shared');
+    await using world = await startStateWorld({
+      components: [shared, { ...shared, name: 'all', options: { keyPrefix: 'none' } }],
+    });
+    await world.save('shared', 'a');
+    await world.save('all', 'b');
+    const { json } = await world.send('POST', '/v1.0-alpha1/state/all/query', {});
+    expect((json as Page).results.map(({ key }) => key)).toEqual(['b']);
+  });
+
   test.each([
     '[]',
     '{"filter":5}',

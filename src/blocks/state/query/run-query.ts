@@ -1,5 +1,5 @@
-import type { KeyedValue } from '../../../components/key-value.ts';
 import { isSidecarError } from '../../../errors.ts';
+import { canBeRequested, entriesOf } from '../entries.ts';
 import { queryFailed, queryNotSupported, storeFailed } from '../errors.ts';
 import type { OpenStateStore } from '../open-state-store.ts';
 import { textOfValue } from '../value-text.ts';
@@ -96,19 +96,9 @@ function comparatorOf({ sort }: StateQueryPlan): (one: PagePosition, other: Page
 }
 
 /** The values of the application, in the order of their keys. */
-async function* valuesOf(store: OpenStateStore, afterKey: string | undefined): AsyncGenerator<QueriedValue> {
-  let after = afterKey === undefined ? undefined : store.prefix + afterKey;
-  for (;;) {
-    const page: readonly KeyedValue[] = await store.call(
-      async () =>
-        (await store.store.list?.(store.prefix, { limit: PAGE, ...(after === undefined ? {} : { after }) })) ?? [],
-      true,
-    );
-    for (const { key, bytes, etag, expiresAt } of page)
-      yield { key: key.slice(store.prefix.length), text: textOfValue(bytes), etag, expiresAt };
-    if (page.length === 0) return;
-    after = page.at(-1)?.key;
-  }
+async function* valuesOf(store: OpenStateStore, after: string | undefined): AsyncGenerator<QueriedValue> {
+  for await (const { key, bytes, etag, expiresAt } of entriesOf(store, { after, atOnce: PAGE }))
+    if (canBeRequested(key)) yield { key, text: textOfValue(bytes), etag, expiresAt };
 }
 
 function fits(text: string, filter: FilterPlan | undefined): boolean {
