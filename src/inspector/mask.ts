@@ -15,6 +15,14 @@ export function isSecretName(name: string): boolean {
   return SECRET_END.test(name) && SECRET.test(name.toLowerCase().replaceAll(/[-_]/g, ''));
 }
 
+/** What separates the parts of a key, such as `:` and `/`. */
+const BETWEEN_PARTS = /[^\p{L}\p{N}_-]+/u;
+
+/** Whether a key, or a part of it, is the name of a secret: `user:1:password` and `reset-token/42` are some. */
+export function isSecretKey(key: string): boolean {
+  return key.split(BETWEEN_PARTS).some(isSecretName);
+}
+
 /**
  * JSON text with the values of secrets masked, at any depth; all else stays as it is, digit for digit. In text that is
  * not valid JSON, such as the beginning of one, it masks what it can tell.

@@ -8,9 +8,11 @@ import { isSecretName, maskSecrets } from './mask.ts';
 /** Where a payload comes from. @public */
 export interface PayloadPlace {
   /** The record that it belongs to. */
-  readonly kind: 'message' | 'job' | 'workflow' | 'activity';
-  /** The topic, or the name of the job, workflow or activity. */
+  readonly kind: 'message' | 'job' | 'workflow' | 'activity' | 'state';
+  /** The topic, or the name of the job, workflow, activity or state store. */
   readonly name: string;
+  /** The key of a value in a state store. Absent: it is of another kind. */
+  readonly key?: string;
 }
 
 /**
@@ -53,6 +55,11 @@ export function payloadViews(option: PayloadOption): PayloadViews {
     short: (data, place) => viewOf(data, place, option, SHORT_BYTES),
     long: (data, place) => viewOf(data, place, option, LONG_BYTES),
   };
+}
+
+/** The view of a payload that is never shown, of so many bytes. */
+export function hiddenView(bytes: number): PayloadView {
+  return { bytes, ...cut(HIDDEN, 0) };
 }
 
 function viewOf(data: PayloadData, place: PayloadPlace, option: PayloadOption, limitBytes: number): PayloadView {

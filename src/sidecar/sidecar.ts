@@ -90,7 +90,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly #probe: Probe | undefined;
   /** In the order in which they open. */
   readonly #services: readonly BlockService[];
-  readonly #stores: StoreBlocks;
+  /** The blocks whose components are stores, for the inspector. @internal */
+  readonly stores: StoreBlocks;
   /** The component that is not open yet. */
   readonly #unopened: () => string | undefined;
   #state: StateStore | undefined;
@@ -122,7 +123,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.state = new State(parts.stores.state);
     this.jobs = new Jobs(parts.jobs);
     this.workflows = new Workflows(parts.workflows);
-    this.#stores = parts.stores;
+    this.stores = parts.stores;
     this.secrets = new Secrets(parts.stores.secrets);
     this.configuration = new Configuration(parts.stores.configuration);
     this.locks = new Locks(parts.stores.locks);
@@ -301,7 +302,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.answers.breakOff(new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before the answer had ended'));
     const calls = await closedWithin('calls of other applications', this.invocation.close(), this.#options);
     // Code that handled messages and requests until now has used them.
-    const stores = await closedWithin('stores', this.#stores.close(), this.#options);
+    const stores = await closedWithin('stores', this.stores.close(), this.#options);
     const host = await closedWithin('hosts of the state store', this.#host?.leave(), this.#options);
     this.placement.stop();
     const [app] = await Promise.all([

@@ -8,7 +8,12 @@ import { callStore } from '../call-store.ts';
 import { type NamedStore, Stores } from '../stores.ts';
 import { AppTeller, type ConfigurationApp } from './app-teller.ts';
 import { configurationGetFailed, configurationSubscribeFailed, noAppForChanges } from './errors.ts';
-import { ConfigurationSubscription, type SubscribedStore, type TellChange } from './subscription.ts';
+import {
+  ConfigurationSubscription,
+  type SubscribedStore,
+  type SubscriptionDeps,
+  type TellChange,
+} from './subscription.ts';
 
 /** Subscriptions of a sidecar. */
 const MAX_SUBSCRIPTIONS = 1_000;
@@ -30,6 +35,12 @@ export interface ConfigurationRequest {
   /** Without keys, all. */
   readonly keys: readonly string[];
   readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** How a subscription tells changes. */
+interface Telling extends Pick<SubscriptionDeps, 'target' | 'tell'> {
+  /** Whether the present values are told like changes. */
+  readonly tellsPresent: boolean;
 }
 
 type NamedConfiguration = NamedStore<ConfigurationStoreDefinition>;
@@ -81,7 +92,8 @@ export class ConfigurationService implements BlockService {
     const policy = resiliency.forComponent(storeName, 'inbound', 'Configuration');
     const id = newId();
     const teller = new AppTeller(id, { ...this.#deps, app, storeName, policy });
-    await this.#subscribe(storeName, request, { id, tell: (...change) => teller.tell(...change), tellsPresent: false });
+    const tell: TellChange = (...change) => teller.tell(...change);
+    await this.#subscribe(storeName, request, { id, target: 'app', tell, tellsPresent: false });
     return id;
   }
 
@@ -89,33 +101,39 @@ export class ConfigurationService implements BlockService {
   async watch(
     storeName: string,
     request: ConfigurationRequest,
-    { tell, tellsPresent }: { readonly tell: TellChange; readonly tellsPresent: boolean },
+    telling: Omit<Telling, 'target'>,
   ): Promise<ConfigurationSubscription> {
     this.#deps.admit();
-    return this.#subscribe(storeName, request, { id: this.#deps.newId(), tell, tellsPresent });
+    return this.#subscribe(storeName, request, { id: this.#deps.newId(), target: 'code', ...telling });
   }
 
   async #subscribe(
     storeName: string,
     request: ConfigurationRequest,
-    { id, tell, tellsPresent }: { readonly id: string; readonly tell: TellChange; readonly tellsPresent: boolean },
+    { tellsPresent, ...telling }: Telling & { readonly id: string },
   ): Promise<ConfigurationSubscription> {
     const named = this.stores.find(storeName);
     const store = this.#subscribed(named, request);
-    const subscription = new ConfigurationSubscription({ ...this.#deps, id, store, keys: request.keys, tell });
+    const subscription = new ConfigurationSubscription({ ...this.#deps, ...telling, store, keys: request.keys });
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) {
       const problem = `there are ${MAX_SUBSCRIPTIONS} subscriptions, the most that a sidecar may have`;
       throw configurationSubscribeFailed(storeName, new Error(problem));
     }
-    this.#subscriptions.set(id, subscription);
+    this.#subscriptions.set(subscription.id, subscription);
     try {
       await subscription.open(tellsPresent);
       if (this.#hasStopped) await subscription.close();
       return subscription;
     } catch (error) {
-      this.#subscriptions.delete(id);
+      this.#subscriptions.delete(subscription.id);
       throw configurationSubscribeFailed(storeName, error);
     }
+  }
+
+  /** The subscriptions to a store, the earliest first. */
+  subscriptions(storeName: string): readonly ConfigurationSubscription[] {
+    const { name } = this.stores.find(storeName).definition;
+    return [...this.#subscriptions.values()].filter((one) => one.storeName === name);
   }
 
   /** Ends a subscription; returns whether there was one. No change is delivered afterwards. */

@@ -28,7 +28,15 @@ export interface SubscriptionDeps extends Pick<BlockDeps, 'clock' | 'logger' | '
   readonly store: SubscribedStore;
   /** Without keys, all. */
   readonly keys: readonly string[];
+  /** Where changes are told: by a request to the application, or in code. */
+  readonly target: 'app' | 'code';
   readonly tell: TellChange;
+}
+
+/** A change that was told: without its value, which may be a secret. */
+export interface ToldChange {
+  readonly key: string;
+  readonly at: number;
 }
 
 /** The keys to read again. */
@@ -49,11 +57,16 @@ export class ConfigurationSubscription {
   readonly #places = new Semaphore(MAX_TOLD_AT_ONCE);
   readonly #closed = new CancelSource();
   readonly #inFlight = new Set<Promise<void>>();
+  /** When it was made. */
+  readonly since: number;
+  #told = 0;
+  #lastTold: ToldChange | undefined;
   #watch: ConfigurationWatch | undefined;
   #isOpen = false;
 
   constructor(deps: SubscriptionDeps) {
     this.#deps = deps;
+    this.since = deps.clock.now();
   }
 
   get id(): string {
@@ -66,6 +79,20 @@ export class ConfigurationSubscription {
 
   get keys(): readonly string[] {
     return this.#deps.keys;
+  }
+
+  get target(): SubscriptionDeps['target'] {
+    return this.#deps.target;
+  }
+
+  /** How many changes were told, accepted or not. */
+  get told(): number {
+    return this.#told;
+  }
+
+  /** The change that was told last; `undefined` if there was none. */
+  get lastTold(): ToldChange | undefined {
+    return this.#lastTold;
   }
 
   /**
@@ -158,13 +185,15 @@ export class ConfigurationSubscription {
 
   /** Tells the value of a key, and once more what has become of it meanwhile. Never rejects. */
   async #tellUntilLatest(key: string): Promise<void> {
-    const { tell, logger, store } = this.#deps;
+    const { tell, logger, store, clock } = this.#deps;
     try {
       do {
         await this.#places.acquire(this.#closed);
         try {
           this.#telling.set(key, false);
           if (this.#closed.aborted) return;
+          this.#told++;
+          this.#lastTold = { key, at: clock.now() };
           await tell(key, this.#latest.get(key), this.#closed);
         } finally {
           this.#places.release();

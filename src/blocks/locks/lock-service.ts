@@ -7,6 +7,7 @@ import type { BlockService } from '../block-service.ts';
 import { callStore } from '../call-store.ts';
 import { type NamedStore, Stores } from '../stores.ts';
 import { tryLockFailed, unlockFailed } from './errors.ts';
+import { type HeldLock, HeldLocks } from './held-locks.ts';
 import { lockKey } from './lock-key.ts';
 import type { LockName, LockRequest } from './parse-lock.ts';
 
@@ -28,6 +29,7 @@ export type NamedLockStore = NamedStore<LockStoreDefinition>;
 export class LockService implements BlockService {
   readonly #deps: LockServiceDeps;
   readonly stores: Stores<LockStoreDefinition>;
+  readonly #held = new HeldLocks();
 
   constructor(deps: LockServiceDeps) {
     this.#deps = deps;
@@ -42,22 +44,38 @@ export class LockService implements BlockService {
 
   /** Takes a lock if it is free. */
   async tryLock(named: NamedLockStore, { resource, owner, expiryMs }: LockRequest): Promise<boolean> {
-    const key = lockKey(named.definition, this.#deps.appId, resource);
+    const { name: storeName } = named.definition;
+    const { appId, clock } = this.#deps;
+    const key = lockKey(named.definition, appId, resource);
+    const takenAt = clock.now();
+    let isTaken: boolean;
     try {
-      return await callStore(named, this.#about('tryLock'), (store) => store.tryLock(key, owner, expiryMs), ONCE);
+      isTaken = await callStore(named, this.#about('tryLock'), (store) => store.tryLock(key, owner, expiryMs), ONCE);
     } catch (error) {
-      throw tryLockFailed(named.definition.name, resource, error);
+      throw tryLockFailed(storeName, resource, error);
     }
+    if (isTaken) this.#held.add({ storeName, resource, owner, takenAt, expiresAt: takenAt + expiryMs });
+    return isTaken;
   }
 
   /** Releases a lock if the owner holds it. */
   async unlock(named: NamedLockStore, { resource, owner }: LockName): Promise<UnlockOutcome> {
+    const { name: storeName } = named.definition;
     const key = lockKey(named.definition, this.#deps.appId, resource);
+    let outcome: UnlockOutcome;
     try {
-      return await callStore(named, this.#about('unlock'), (store) => store.unlock(key, owner), ONCE);
+      outcome = await callStore(named, this.#about('unlock'), (store) => store.unlock(key, owner), ONCE);
     } catch (error) {
-      throw unlockFailed(named.definition.name, resource, error);
+      throw unlockFailed(storeName, resource, error);
     }
+    // Whatever the outcome is, this owner does not hold it.
+    this.#held.remove({ storeName, resource, owner });
+    return outcome;
+  }
+
+  /** The locks of a store that this sidecar has taken, the latest first: neither released through it nor expired. */
+  held(storeName: string): { readonly locks: readonly HeldLock[]; readonly isComplete: boolean } {
+    return this.#held.list(this.stores.find(storeName).definition.name, this.#deps.clock.now());
   }
 
   #about(action: string): { readonly action: string; readonly probe: Probe | undefined } {

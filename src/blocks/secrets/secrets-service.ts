@@ -7,7 +7,7 @@ import { callStore } from '../call-store.ts';
 import { Stores } from '../stores.ts';
 import { secretForbidden, secretGetFailed } from './errors.ts';
 import type { SecretsOptions } from './options.ts';
-import { SecretScopes } from './secret-scopes.ts';
+import { type CheckedScope, SecretScopes } from './secret-scopes.ts';
 
 /** The dependencies of a {@link SecretsService}. */
 export interface SecretsServiceDeps extends Pick<BlockDeps, 'appId' | 'clock' | 'logger' | 'work' | 'probe' | 'admit'> {
@@ -56,6 +56,11 @@ export class SecretsService implements BlockService {
     } catch (error) {
       throw secretGetFailed(storeName, 'all secrets', error);
     }
+  }
+
+  /** Which secrets of a store the application may read; `undefined` for all. */
+  scopeOf(storeName: string): CheckedScope | undefined {
+    return this.#scopes.of(storeName);
   }
 
   async open(membership: Membership): Promise<void> {

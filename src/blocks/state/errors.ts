@@ -63,6 +63,12 @@ export function queryNotSupported(storeName: string): SidecarError {
   });
 }
 
+/** The store does not list its keys. */
+export function keysNotListed(storeName: string): SidecarError {
+  const message = `state store ${storeName} does not list its keys: expected a key`;
+  return new SidecarError('ERR_STATE_STORE_NOT_SUPPORTED', message);
+}
+
 /** A query that cannot be answered: with 400, its sender can change that. */
 export function queryFailed(storeName: string, problem: string, status: 400 | 500, cause?: unknown): SidecarError {
   return new SidecarError('ERR_STATE_QUERY', `failed query in state store ${storeName}: ${problem}`, {

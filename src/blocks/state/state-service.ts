@@ -11,6 +11,8 @@ import { Stores } from '../stores.ts';
 import { isProjection, type StateChange } from './change.ts';
 import { refused, storeFailed } from './errors.ts';
 import { fold, roundsOf } from './fold.ts';
+import { checkKey } from './key-prefix.ts';
+import { type KeyListOptions, type KeyPage, listKeys } from './list-keys.ts';
 import { OpenStateStore } from './open-state-store.ts';
 import { StateOutboxes } from './outbox/outboxes.ts';
 import type { OutboxPublisher } from './outbox/publisher.ts';
@@ -186,6 +188,29 @@ export class StateService implements BlockService {
   /** Finds values. */
   async query(store: OpenStateStore, plan: StateQueryPlan): Promise<QueryPage> {
     return this.#observed('query', store, () => runQuery(store, plan));
+  }
+
+  /** Lists keys for an operator; see {@link listKeys}. The probe does not see it, as the application has not asked. */
+  async list(storeName: string, options: KeyListOptions): Promise<KeyPage> {
+    this.#deps.admit();
+    return listKeys(this.store(storeName), options);
+  }
+
+  /**
+   * Reads one key for an operator: the value as it is stored, encrypted if the store encrypts. The probe does not see it.
+   *
+   * @throws SidecarError `ERR_MALFORMED_REQUEST` for a key that a request may not have, `ERR_STATE_GET` when the store fails
+   */
+  async stored(storeName: string, key: string): Promise<StoredValue | undefined> {
+    this.#deps.admit();
+    const store = this.store(storeName);
+    checkKey(store.name, key);
+    try {
+      const [stored] = await store.read([key]);
+      return stored;
+    } catch (error) {
+      throw storeFailed('ERR_STATE_GET', store.name, key, error);
+    }
   }
 
   #observed<T>(action: string, { definition }: OpenStateStore, work: () => Promise<T>): Promise<T> {

@@ -4,6 +4,7 @@ import { deadLetterRoutes } from './dead-letters.ts';
 import { jobRoutes, type RecentRuns } from './jobs.ts';
 import { queueRoutes } from './queues.ts';
 import { settingsRoutes } from './settings.ts';
+import { storeRoutes } from './stores.ts';
 import { subscriptionRoutes } from './subscriptions.ts';
 import { workflowBulkRoutes } from './workflow-bulk.ts';
 import { workflowRoutes } from './workflows.ts';
@@ -17,6 +18,7 @@ export function managementRoutes(views: PayloadViews, recentRuns: RecentRuns): r
     ...jobRoutes(views, recentRuns),
     ...workflowRoutes(views),
     ...workflowBulkRoutes(),
+    ...storeRoutes(views),
     ...settingsRoutes(),
   ];
 }
