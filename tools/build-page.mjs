@@ -12,7 +12,10 @@ const ICON =
 /** What the browser loads to show one page. */
 const ONE_PAGE = { maxBytes: 100_000, maxGzipBytes: 35_000 };
 /** What it loads when somebody opens all. */
-const ALL_PAGES = { maxBytes: 140_000, maxGzipBytes: 50_000 };
+const ALL_PAGES = { maxBytes: 145_000, maxGzipBytes: 52_000 };
+
+/** What lists and forms need and the first page does not: one file, as several are larger when they are compressed. */
+const SHARED = { name: 'shared', test: /\/page\/(?:ui\/(?:actions|filters|form|payload)|core\/(?:input|json))\.tsx?$/ };
 
 /** Writes the assets of the page. Answers the packages that are bundled in, whose licences must come along. */
 export async function buildPage(root, dist) {
@@ -37,6 +40,7 @@ async function bundle(root, input) {
     cwd: root,
     input,
     platform: 'browser',
+    preserveEntrySignatures: 'allow-extension',
     tsconfig: false,
     transform: { target: 'es2022', jsx: { runtime: 'automatic', importSource: 'preact' } },
     checks: { bundlerTimings: false },
@@ -51,6 +55,7 @@ async function bundle(root, input) {
       comments: false,
       entryFileNames: 'app-[hash].js',
       chunkFileNames: '[name]-[hash].js',
+      codeSplitting: { includeDependenciesRecursively: false, groups: [SHARED] },
     });
     return output;
   } finally {
@@ -69,7 +74,7 @@ function minifyCss(text) {
   return text
     .replaceAll(/\/\*[\s\S]*?\*\//g, '')
     .replaceAll(/\s+/g, ' ')
-    .replaceAll(/ ?([{};,]) ?/g, '$1')
+    .replaceAll(/ ?([{};,>]) ?/g, '$1')
     .replaceAll(/: /g, ':')
     .replaceAll(';}', '}')
     .trim();

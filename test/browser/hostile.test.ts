@@ -32,20 +32,36 @@ describe.skipIf(!hasChromium())('what others wrote', () => {
         schedule: '@yearly',
         data: { [text]: text },
       });
+      await shop.state.set('carts', text, { [text]: text });
+      await shop.locks.tryLock('locks', text, { ttl: '1h', owner: text });
       await shop.workflows.start(HTML, {
         input: { [text]: text },
         instanceId: `${at}-${text.replaceAll(/[/#?]/g, '')}`,
       });
     }
     await view.shows(ADDRESS);
-    const pages = ['messages', 'queues', 'dead-letters', 'subscriptions', 'jobs', 'workflows', 'calls', 'settings', ''];
+    const pages = [
+      ...[
+        'messages',
+        'queues',
+        'dead-letters',
+        'subscriptions',
+        'jobs',
+        'workflows',
+        'stores',
+        'stores/carts',
+        'calls',
+      ],
+      ...['settings', ''],
+    ];
     const visited = new Set<string>();
     for (const page of pages) {
       await view.page.evaluate(`location.hash = '#/${page}'`);
       await view.page.waitForTimeout(0);
       await view.heading.waitFor();
       const links = view.page.locator('main tbody a');
-      if (['messages', 'queues', 'jobs', 'workflows'].includes(page)) await links.first().waitFor();
+      if (['messages', 'queues', 'jobs', 'workflows', 'stores', 'stores/carts'].includes(page))
+        await links.first().waitFor();
       for (const href of await links.evaluateAll((all) => all.map((one) => one.getAttribute('href') ?? ''))) {
         expect(href).toMatch(/^#\//);
         visited.add(href);
@@ -62,5 +78,5 @@ describe.skipIf(!hasChromium())('what others wrote', () => {
     ]);
     const foreign = 'a[href]:not([href^="#/"])';
     expect(await view.page.locator(foreign).evaluateAll((all) => all.map((one) => one.outerHTML))).toEqual([]);
-  });
+  }, 60_000);
 });

@@ -12,6 +12,7 @@ export async function playScene(world: World, clock: SceneClock): Promise<void> 
   registerWorkflows(shop, clock);
   await startWorkflows(shop);
   await scheduleJobs(shop);
+  await fillStores(world);
   for (let second = 0; second < 110; second++) {
     await playSecond(world, clock, second);
     await clock.advance(1_000);
@@ -55,6 +56,23 @@ async function scheduleJobs({ jobs }: Sidecar): Promise<void> {
   await jobs.schedule('newsletter', { schedule: '0 0 9 * * mon' });
   await jobs.schedule('remind-7003', { dueTime: '48h', data: { order: 7003 } });
   await jobs.pause('newsletter');
+}
+
+async function fillStores(world: World): Promise<void> {
+  const { state, locks } = world.shop;
+  for (let id = 7001; id < 7010; id++) {
+    const items = Array.from({ length: (id % 4) + 1 }, (_, at) => ({
+      article: `A-${id + at * 17}`,
+      count: 1 + (at % 3),
+    }));
+    const login = { user: `customer-${id % 7}`, sessionToken: `t-${id}` };
+    await state.set('carts', `cart/${id}`, { items, login }, id % 3 === 0 ? {} : { ttl: '2h' });
+  }
+  await state.set('carts', 'prices/A-7001', { net: 41.6, gross: 49.5 });
+  await state.set('vault', 'card-7001', { number: '4000' });
+  await locks.tryLock('locks', 'nightly-report', { ttl: '10m', owner: 'worker-1' });
+  await locks.tryLock('locks', 'sync-stock', { ttl: '5m' });
+  await world.watchSettings();
 }
 
 interface Order {

@@ -70,6 +70,8 @@ const PICTURES: readonly Picture[] = [
     shows: 'chargeCard',
     act: openRow('chargeCard'),
   },
+  { name: 'stores', hash: '/stores', heading: 'Stores', shows: 'holds 2 locks' },
+  { name: 'state', hash: '/stores/carts', heading: 'carts', shows: 'prices/A-7001', act: openRow('cart/7002') },
   { name: 'calls', hash: '/calls', heading: 'Calls', shows: 'carrier' },
   { name: 'hosts', hash: '/hosts', heading: 'Hosts', shows: 'billing' },
   { name: 'settings', hash: '/settings', heading: 'Settings', shows: 'app-channel' },

@@ -4,8 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { embedded } from '../../src/components/embedded/index.ts';
 import {
+  type AnyComponentDefinition,
   type Clock,
+  durableLocks,
   durablePubSub,
+  environmentSecrets,
+  type KeyValueDefinition,
+  keyValueStore,
+  memoryConfiguration,
   memoryPubSub,
   nodeListener,
   type RequestListener,
@@ -18,6 +24,24 @@ import { RecordingLogger } from '../support/logger.ts';
 import { approval, checkout, packOrder, WORKFLOWS } from './workflows.ts';
 
 export const TOKEN = 'the-token-of-the-inspector';
+
+/** A state store that encrypts, beside `carts`. */
+const VAULT = keyValueStore('vault', {
+  primaryEncryptionKey: { name: 'key-1', key: '0123456789abcdef0123456789abcdef' },
+});
+
+/** A state store that does not list its keys, as that of Redis. */
+const SESSIONS: KeyValueDefinition = {
+  ...keyValueStore('sessions'),
+  open: async (context) => {
+    const store = await keyValueStore('sessions').open(context);
+    return {
+      read: (keys) => store.read(keys),
+      write: (operations, options) => store.write(operations, options),
+      close: () => store.close(),
+    };
+  },
+};
 
 export const FAILED = { pubsubName: 'pubsub', topic: 'orders-failed', group: 'shop' };
 
@@ -53,6 +77,8 @@ export class World implements AsyncDisposable {
   readonly paid: number[] = [];
   /** The runs of jobs, by name. */
   readonly runs: string[] = [];
+  /** The configuration of the shop. */
+  readonly settings = memoryConfiguration('settings', { items: { currency: 'EUR', greeting: 'hello' } });
   /** Whether orders can be paid at all. */
   isBankUp = true;
   readonly #server: Listening;
@@ -73,7 +99,8 @@ export class World implements AsyncDisposable {
     const state = sharedState(embedded({ path: directory }));
     this.shop = new Sidecar({
       appId: 'shop',
-      components: [durablePubSub('pubsub'), memoryPubSub('notes')],
+      components: [durablePubSub('pubsub'), memoryPubSub('notes'), ...this.#stores()],
+      secrets: { scopes: [{ storeName: 'env', allowedSecrets: ['BANK_TOKEN', 'DB_PASSWORD'] }] },
       state,
       app: { listener: shopApp },
       httpEndpoints: [{ name: 'carrier', baseUrl: servers.carrier.url }],
@@ -86,6 +113,11 @@ export class World implements AsyncDisposable {
     this.otherBilling = new Sidecar(host);
     this.inspector = inspect([this.shop, this.billing], { token: TOKEN, record: 'always', ...options.inspect });
     servers.server.use(options.mount?.(this.inspector) ?? nodeListener(this.inspector));
+  }
+
+  #stores(): readonly AnyComponentDefinition[] {
+    const secrets = environmentSecrets('env', { prefix: 'SHOP_' });
+    return [keyValueStore('carts'), VAULT, SESSIONS, durableLocks('locks'), this.settings, secrets];
   }
 
   static async open(options: WorldOptions = {}): Promise<World> {
@@ -152,6 +184,7 @@ export class World implements AsyncDisposable {
     await this.#fillPubSub();
     await this.#fillJobs();
     await this.#fillWorkflows();
+    await this.#fillStores();
     const { invocation } = this.shop;
     await invocation.invoke('billing', 'POST', 'charge', { body: { order: 1 } });
     await invocation.invoke('carrier', 'GET', 'parcels/1');
@@ -193,6 +226,27 @@ export class World implements AsyncDisposable {
     await workflows.start(approval, { amount: 1000 }, { instanceId: 'approval-1' });
     for (const id of ['checkout-1', 'checkout-2', 'pack-1']) await workflows.waitForCompletion(id);
     await this.until(async () => (await workflows.get('approval-1'))?.customStatus === 'waiting for the boss');
+  }
+
+  async #fillStores(): Promise<void> {
+    const { state, locks } = this.shop;
+    await state.set('carts', 'cart/1', { items: [{ id: 7, count: 2 }], login: { user: 'ann', password: 'swordfish' } });
+    await state.set('carts', 'cart/2', { items: [] }, { ttl: '1h' });
+    await state.set('carts', 'user:1:password', 'swordfish');
+    await state.set('vault', 'card-1', { number: 'swordfish' });
+    await state.set('sessions', 'session-1', { user: 'ann' });
+    await locks.tryLock('locks', 'nightly-report', { ttl: '1h', owner: 'worker-1' });
+    await this.watchSettings();
+    this.settings.set('currency', { value: 'swordfish' });
+  }
+
+  /** Has the shop told about its configuration, until it stops. */
+  async watchSettings(): Promise<void> {
+    const changes = this.shop.configuration.watch('settings', ['currency'], { initial: true });
+    await changes.next();
+    void (async () => {
+      for await (const _change of changes);
+    })();
   }
 
   async until(holds: () => boolean | Promise<boolean>): Promise<void> {

@@ -13,16 +13,19 @@ export interface PageSpec {
 }
 
 // The first page shall come at once: these are loaded when they are opened, those of one file together.
-const Messages = lazy(async () => (await import('./pages/observing.ts')).Messages);
-const Calls = lazy(async () => (await import('./pages/observing.ts')).Calls);
-const Hosts = lazy(async () => (await import('./pages/observing.ts')).Hosts);
-const Search = lazy(async () => (await import('./pages/observing.ts')).Search);
-const Settings = lazy(async () => (await import('./pages/observing.ts')).Settings);
-const Queues = lazy(async () => (await import('./pages/operating.ts')).Queues);
-const DeadLetters = lazy(async () => (await import('./pages/operating.ts')).DeadLetters);
-const Subscriptions = lazy(async () => (await import('./pages/operating.ts')).Subscriptions);
-const Jobs = lazy(async () => (await import('./pages/operating.ts')).Jobs);
-const Workflows = lazy(async () => (await import('./pages/workflows/workflows.tsx')).Workflows);
+const observing = () => import('./pages/observing.ts');
+const operating = () => import('./pages/operating.ts');
+const Messages = lazy(observing, 'Messages');
+const Calls = lazy(observing, 'Calls');
+const Hosts = lazy(observing, 'Hosts');
+const Search = lazy(observing, 'Search');
+const Settings = lazy(observing, 'Settings');
+const Queues = lazy(operating, 'Queues');
+const DeadLetters = lazy(operating, 'DeadLetters');
+const Subscriptions = lazy(operating, 'Subscriptions');
+const Jobs = lazy(operating, 'Jobs');
+const Stores = lazy(() => import('./pages/stores/stores.tsx'), 'Stores');
+const Workflows = lazy(() => import('./pages/workflows/workflows.tsx'), 'Workflows');
 
 /** In the order of the navigation. */
 export const PAGES: readonly PageSpec[] = [
@@ -33,6 +36,7 @@ export const PAGES: readonly PageSpec[] = [
   { path: 'subscriptions', title: 'Subscriptions', letter: 's', view: Subscriptions },
   { path: 'jobs', title: 'Jobs', letter: 'j', view: Jobs },
   { path: 'workflows', title: 'Workflows', letter: 'w', view: Workflows },
+  { path: 'stores', title: 'Stores', letter: 'r', view: Stores },
   { path: 'calls', title: 'Calls', letter: 'c', view: Calls },
   { path: 'hosts', title: 'Hosts', letter: 'h', view: Hosts },
   { path: 'settings', title: 'Settings', letter: 't', view: Settings },

@@ -17,6 +17,13 @@ import type {
 } from '../../api/queues.ts';
 import type { HostsReply, SettingsReply } from '../../api/settings.ts';
 import type {
+  ConfigurationSubscriptionsReply,
+  LocksReply,
+  StateKeysReply,
+  StateValueReply,
+  StoresReply,
+} from '../../api/stores.ts';
+import type {
   BulkBody,
   BulkReply,
   HistoryEventReply,
@@ -46,6 +53,11 @@ export interface Reads {
   workflows: WorkflowsReply;
   'workflows/one': WorkflowReply;
   'workflows/event': HistoryEventReply;
+  stores: StoresReply;
+  'stores/keys': StateKeysReply;
+  'stores/keys/one': StateValueReply;
+  'stores/locks': LocksReply;
+  'stores/subscriptions': ConfigurationSubscriptionsReply;
   hosts: HostsReply;
   settings: SettingsReply;
 }
