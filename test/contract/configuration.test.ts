@@ -381,6 +381,31 @@ describe('watch', () => {
     await endless;
   });
 
+  test('ends when it is told to return, also while it waits for a change', async () => {
+    await using world = await storesWorld({ components: [memoryConfiguration('cfg')], hasApp: false });
+    const changes = world.sidecar.configuration.watch('cfg');
+    const waiting = changes.next();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await changes.return()).toEqual({ done: true, value: undefined });
+    expect(await waiting).toEqual({ done: true, value: undefined });
+  });
+
+  test('ends by a signal that fires while the store is asked', async () => {
+    const slow = memoryConfiguration('cfg');
+    const stop = new AbortController();
+    const open: typeof slow.open = async (context) => {
+      const store = await slow.open(context);
+      const watch: typeof store.watch = (...asked) => {
+        stop.abort(new Error('enough'));
+        return store.watch(...asked);
+      };
+      return { get: (...asked) => store.get(...asked), watch, close: () => store.close() };
+    };
+    await using world = await storesWorld({ components: [{ ...slow, open }], hasApp: false });
+    const changes = world.sidecar.configuration.watch('cfg', [], { signal: stop.signal });
+    await expect(changes.next()).rejects.toThrow('enough');
+  });
+
   test('changes become one while the loop is busy', async () => {
     const store = memoryConfiguration('cfg');
     await using world = await storesWorld({ components: [store], hasApp: false });

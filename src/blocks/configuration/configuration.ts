@@ -2,6 +2,7 @@ import type { ConfigurationItem } from '../../components/configuration-store.ts'
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { ChangeQueue } from './change-queue.ts';
 import type { ConfigurationRequest, ConfigurationService } from './configuration-service.ts';
+import type { Subscription } from './subscription.ts';
 
 /** Options of reading configuration. @public */
 export interface ConfigurationReadOptions {
@@ -76,31 +77,48 @@ export class Configuration {
    * @throws SidecarError as {@link Configuration.get} does, and `ERR_CONFIGURATION_SUBSCRIBE` when the store fails, or
    * for more than 1,000 subscriptions.
    */
-  async *watch(
+  watch(
     store: string,
     keys: readonly string[] = [],
     options: ConfigurationWatchingOptions = {},
   ): AsyncGenerator<ConfigurationChange, void, undefined> {
+    const queue = new ChangeQueue();
+    const changes = this.#changesOf(queue, store, keys, options);
+    const finish = changes.return.bind(changes);
+    // A generator that waits for a change would return after that change only.
+    changes.return = (value) => {
+      queue.end();
+      return finish(value);
+    };
+    return changes;
+  }
+
+  async *#changesOf(
+    queue: ChangeQueue,
+    store: string,
+    keys: readonly string[],
+    options: ConfigurationWatchingOptions,
+  ): AsyncGenerator<ConfigurationChange, void, undefined> {
     checkFields(options, WATCH_OPTIONS, 'options of watch');
     const { initial = false, signal } = options;
     signal?.throwIfAborted();
-    const queue = new ChangeQueue();
-    const subscription = await this.#service.watch(store, requestOf(keys, options), {
-      tell: (key, item) => queue.offer(key, item),
-      tellsPresent: initial,
-    });
-    const ended = subscription.onEnd(() => queue.end());
-    const onAbort = (): void => queue.end();
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const onEnd = (): void => queue.end();
+    // Before the store is asked: the signal may fire meanwhile.
+    signal?.addEventListener('abort', onEnd, { once: true });
+    let subscription: Subscription | undefined;
     try {
+      subscription = await this.#service.watch(store, requestOf(keys, options), {
+        tell: (key, item) => queue.offer(key, item),
+        tellsPresent: initial,
+      });
+      subscription.onEnd(onEnd);
       for (let change = await queue.take(); change !== undefined; change = await queue.take())
         if (signal?.aborted !== true) yield { key: change.key, value: undefined, ...change.item };
       signal?.throwIfAborted();
     } finally {
-      ended();
       queue.end();
-      signal?.removeEventListener('abort', onAbort);
-      await this.#service.end(subscription);
+      signal?.removeEventListener('abort', onEnd);
+      if (subscription !== undefined) await this.#service.end(subscription);
     }
   }
 }
