@@ -136,6 +136,8 @@ describe.each(WIRES)('secrets on the wire %s', (wire) => {
     ['GET', 'broken/x', 500, 'ERR_SECRET_GET'],
     ['GET', 'broken/bulk', 500, 'ERR_SECRET_GET'],
     ['POST', 'file/plain', 405, 'ERR_METHOD_NOT_ALLOWED'],
+    ['GET', 'env', 404, 'ERR_NOT_FOUND'],
+    ['GET', 'file/', 404, 'ERR_NOT_FOUND'],
     ['POST', 'file/bulk', 405, 'ERR_METHOD_NOT_ALLOWED'],
     ['GET', 'file/%zz', 400, 'ERR_BAD_REQUEST'],
   ])('%s %s is refused with %i %s', async (method, path, status, errorCode) => {

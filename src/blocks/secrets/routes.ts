@@ -1,3 +1,4 @@
+import { SidecarError } from '../../errors.ts';
 import { jsonResponse, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
@@ -16,6 +17,7 @@ export function secretRoutes(secrets: SecretsService, wire: Wire): Route[] {
     request: SidecarRequest,
     { store, name }: { readonly store: string; readonly name: string },
   ): Promise<SidecarResponse> => {
+    if (name === '') throw new SidecarError('ERR_NOT_FOUND', `${request.path} names no secret: expected its name`);
     const values = await secrets.get(store, name, metadataOf(request));
     if (values === undefined) throw secretMissing(store, name);
     return jsonResponse(200, values);
