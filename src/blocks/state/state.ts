@@ -8,7 +8,7 @@ import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { shown } from '../../util/shown.ts';
 import { metadataFrom, NO_METADATA } from '../request-metadata.ts';
 import type { StateChange } from './change.ts';
-import { MAX_OPERATIONS, malformed, tooManyOperations } from './errors.ts';
+import { MAX_OPERATIONS, malformed, tooManyOperations, unknownOperation } from './errors.ts';
 import { checkKey } from './key-prefix.ts';
 import { planOf } from './query/plan-of.ts';
 import type { StateService } from './state-service.ts';
@@ -242,7 +242,7 @@ export class State {
    * Returns the new ETags by key.
    *
    * @throws SidecarError `ERR_STATE_TRANSACTION` with status 409 if a condition does not hold, with 500 if the store
-   * failed; `ERR_STATE_STORE_TOO_MANY_TRANSACTIONS`; as {@link State.get}.
+   * failed; `ERR_STATE_STORE_TOO_MANY_TRANSACTIONS`; `ERR_NOT_SUPPORTED_STATE_OPERATION`; as {@link State.get}.
    */
   async transact(storeName: string, operations: readonly StateOperation[]): Promise<ReadonlyMap<string, string>> {
     const service = this.#admitted();
@@ -254,8 +254,10 @@ export class State {
       checkFields(operation, fields, 'an operation of transact', 'ERR_MALFORMED_REQUEST');
       if (operation.operation === 'upsert') return upsertOf(storeName, operation);
       if (operation.operation === 'delete') return deletionOf(storeName, operation);
-      const { operation: name } = operation as { readonly operation: unknown };
-      throw malformed(`operation is ${shown(name)}: expected upsert or delete`);
+      const { operation: name = '' } = operation as { readonly operation?: unknown };
+      throw typeof name === 'string'
+        ? unknownOperation(name)
+        : malformed(`operation is ${shown(name)}: expected a text`);
     });
     return changes.length === 0 ? new Map<string, string>() : service.transact(store, changes);
   }

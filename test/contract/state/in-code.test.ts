@@ -103,12 +103,21 @@ describe('sidecar.state', () => {
     ['an empty key', (state) => state.get('own', '')],
     ['no key', (state) => state.get('own', undefined as unknown as string)],
     ['keys that are no list', (state) => state.getMany('own', 'a' as unknown as string[])],
-    ['an unknown operation', (state) => state.transact('own', [{ operation: 'put', key: 'a' } as never])],
+    ['an operation that is no text', (state) => state.transact('own', [{ operation: 5, key: 'a' } as never])],
   ])('%s is refused', async (_, call) => {
     await using world = await startStateWorld();
     expect(await errorOf(call(world.sidecar.state))).toEqual([400, 'ERR_MALFORMED_REQUEST']);
     expect(await world.read('own', 'a')).toBeUndefined();
   });
+
+  test.each([{ operation: 'put', key: 'a' }, { key: 'a' }])(
+    'the operation of %j is refused as over HTTP',
+    async (one) => {
+      await using world = await startStateWorld();
+      const call = world.sidecar.state.transact('own', [one as never]);
+      expect(await errorOf(call)).toEqual([400, 'ERR_NOT_SUPPORTED_STATE_OPERATION']);
+    },
+  );
 
   test('an unknown store lists those that there are', async () => {
     await using world = await startStateWorld();
