@@ -52,8 +52,9 @@ async function live(options: CrashOptions, life: number, kill: boolean): Promise
   child.stderr?.on('data', (chunk: Buffer) => errors.push(chunk));
   const limit = setTimeout(() => child.kill('SIGKILL'), LONGEST_LIFE_MS);
   try {
-    if (kill) void killWhenReady(child, said, options);
+    const killing = kill ? killWhenReady(child, said, options) : undefined;
     const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+    await killing;
     const text = await readFile(said, 'utf8');
     if (kill ? signal === 'SIGKILL' : code === 0) return { lines: completeLines(text), killed: kill };
     throw new Error(
@@ -67,7 +68,8 @@ async function live(options: CrashOptions, life: number, kill: boolean): Promise
 }
 
 async function killWhenReady(child: ChildProcess, said: string, options: CrashOptions): Promise<void> {
-  while (child.exitCode === null && !/^ready$/m.test(await readFile(said, 'utf8'))) await later(5);
+  const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  while (!isOver() && !/^ready$/m.test(await readFile(said, 'utf8'))) await later(5);
   scheduleKill(child, options);
 }
 

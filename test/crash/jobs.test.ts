@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runWithCrashes } from './harness.ts';
 
-const KILLS = process.env['CI'] === 'true' ? 30 : 12;
+const KILLS = 12;
 const INTERVAL_MS = 25;
 
 test(`jobs lose nothing over ${KILLS} kills`, async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Life, runWithCrashes } from './harness.ts';
 
-const KILLS = process.env['CI'] === 'true' ? 20 : 8;
+const KILLS = 12;
 
 /** The states that a job may have, as the lines tell one after another. */
 class JobStates {

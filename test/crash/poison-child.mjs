@@ -29,7 +29,8 @@ await sidecar.pubsub.subscribe(
 );
 if (life === '0') {
   const ids = Array.from({ length: 20 }, (_, at) => (at === 7 ? 'poison' : `${at}`));
-  for (const id of ids) await sidecar.pubsub.publish('pubsub', 'orders', id, { cloudEvent: { id } });
+  // Together, in one commit: all are there before the first one can end the process.
+  await Promise.all(ids.map((id) => sidecar.pubsub.publish('pubsub', 'orders', id, { cloudEvent: { id } })));
 }
 say('ready');
 const isOver = async () => {

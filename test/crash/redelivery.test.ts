@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runWithCrashes } from './harness.ts';
 
-const KILLS = process.env['CI'] === 'true' ? 30 : 10;
+const KILLS = 12;
 
 test(`redelivery loses and doubles nothing over ${KILLS} kills`, async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-redelivery-'));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runWithCrashes } from './harness.ts';
 
-const KILLS = process.env['CI'] === 'true' ? 30 : 6;
+const KILLS = 12;
 
 test(`transactions and their events lose nothing over ${KILLS} kills`, async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-crash-'));

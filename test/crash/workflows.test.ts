@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runWithCrashes } from './harness.ts';
 
-const KILLS = process.env['CI'] === 'true' ? 30 : 6;
+const KILLS = 12;
 /** Two rounds of 1 + 2 + 3, and 10 of the child. */
 const SUM = '32';
 const ACTIVITIES_OF_A_FLOW = 2 * 3;
