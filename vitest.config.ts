@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { TestReporter } from './test/support/test-reporter.ts';
 
 /** Long by nature: `npm test` leaves them out, `npm run test:all` does not. test/README.md says what belongs here. */
@@ -18,6 +19,9 @@ export default defineConfig({
     retry: process.env['CI'] === undefined ? 0 : 1,
     // Tests of sockets, files and processes wait most of the time: with three workers, two processors are idle for half of it.
     maxWorkers: availableParallelism() + 2,
+    sequence: { sequencer: LongestFirst },
+    // Files one after the other in the same process: to load all of `src` takes a second, 400 times.
+    isolate: false,
     coverage: {
       include: ['src/**/*.ts'],
       // Runs in a browser, where nothing counts.
@@ -32,13 +36,11 @@ export default defineConfig({
           name: 'quick',
           include: ['test/**/*.test.ts'],
           exclude: LONG,
-          // Files one after the other in the same process: to load all of `src` takes a second, 400 times.
-          isolate: false,
-          sequence: { groupOrder: 1 },
         },
       },
-      { extends: true, test: { name: 'long', include: LONG, exclude: ALONE, sequence: { groupOrder: 2 } } },
-      { extends: true, test: { name: 'alone', include: ALONE, sequence: { groupOrder: 3 } } },
+      // In one group with the quick ones, which fill the processors while the last of these wait.
+      { extends: true, test: { name: 'long', include: LONG, exclude: ALONE } },
+      { extends: true, test: { name: 'alone', include: ALONE, sequence: { groupOrder: 1 } } },
     ],
   },
 });
