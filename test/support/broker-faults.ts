@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PubSubDefinition, Sidecar } from '../../src/index.ts';
 import { pause, until } from './broker-world.ts';
 import { freePort } from './http.ts';
@@ -220,12 +220,16 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   await exit;
 }
 
-/** Nothing that a broker has acknowledged is lost, whatever fails. The broker must be the test's own. */
+/** Nothing that a broker has acknowledged is lost, whatever fails. The broker, one for all tests, must be their own. */
 export function brokerFaults(name: string, open: () => Promise<BrokerForFaults>, promises: FaultPromises): void {
   describe(`faults on ${name}`, { timeout: 120_000 }, () => {
+    let broker: BrokerForFaults;
+    beforeAll(async () => {
+      broker = await open();
+    }, 90_000);
+    afterAll(() => broker?.server[Symbol.asyncDispose]());
+
     test.skipIf(promises.sharing !== undefined)('SIGKILL of a consumer', async () => {
-      const broker = await open();
-      await using _server = broker.server;
       await using run = await FaultRun.start(broker);
       const victim = await run.consumer({ handlerMs: 100 });
       await run.consumer();
@@ -241,8 +245,6 @@ export function brokerFaults(name: string, open: () => Promise<BrokerForFaults>,
     });
 
     test('SIGKILL of the only consumer, which starts again', async () => {
-      const broker = await open();
-      await using _server = broker.server;
       await using run = await FaultRun.start(broker);
       const victim = await run.consumer({ handlerMs: 30 });
       const published = run.publish(3_000);
@@ -256,8 +258,6 @@ export function brokerFaults(name: string, open: () => Promise<BrokerForFaults>,
 
     const ending = promises.losesAtKill === undefined ? 'SIGKILL' : 'a regular end';
     test.skipIf(promises.losesAtEnd !== undefined)(`${ending} of the broker, which starts again`, async () => {
-      const broker = await open();
-      await using _server = broker.server;
       await using run = await FaultRun.start(broker);
       await run.consumer({ handlerMs: 5 });
       const published = run.publish(6_000);
@@ -272,8 +272,6 @@ export function brokerFaults(name: string, open: () => Promise<BrokerForFaults>,
     });
 
     test('connections that break every 1.5 s', async () => {
-      const broker = await open();
-      await using _server = broker.server;
       await using proxy = await TcpProxy.start(broker.server.port);
       await using run = await FaultRun.start(broker, proxy.port);
       await run.consumer({ handlerMs: 5 });
@@ -286,8 +284,6 @@ export function brokerFaults(name: string, open: () => Promise<BrokerForFaults>,
     test('a broker that is away: the log says once for each reason that it is lost, and once that it is back', {
       timeout: 90_000,
     }, async () => {
-      const broker = await open();
-      await using _server = broker.server;
       await using proxy = await TcpProxy.start(broker.server.port);
       const logger = new RecordingLogger();
       const topic = `outage-${randomUUID()}`;
@@ -317,8 +313,6 @@ export function brokerFaults(name: string, open: () => Promise<BrokerForFaults>,
     });
 
     test('a broker that stands still for three seconds', async () => {
-      const broker = await open();
-      await using _server = broker.server;
       await using run = await FaultRun.start(broker);
       await run.consumer();
       const published = run.publish(5_000);
@@ -332,8 +326,6 @@ export function brokerFaults(name: string, open: () => Promise<BrokerForFaults>,
     });
 
     test('a slow consumer gets each message once', async () => {
-      const broker = await open();
-      await using _server = broker.server;
       await using run = await FaultRun.start(broker);
       await run.consumer({ handlerMs: 100, concurrency: 4 });
       await run.publishMany(200);
@@ -342,8 +334,6 @@ export function brokerFaults(name: string, open: () => Promise<BrokerForFaults>,
     });
 
     test('messages that are refused at first', async () => {
-      const broker = await open();
-      await using _server = broker.server;
       await using run = await FaultRun.start(broker);
       const consumer = await run.consumer({ failsFirst: 2 });
       await run.publishMany(100);
@@ -353,8 +343,6 @@ export function brokerFaults(name: string, open: () => Promise<BrokerForFaults>,
     });
 
     test.skipIf(promises.lease === undefined)('a handler that takes longer than the lease', async () => {
-      const broker = await open();
-      await using _server = broker.server;
       await using run = await FaultRun.start(broker);
       const { options = {}, handlerMs = 0 } = promises.lease ?? {};
       await run.consumer({ options, handlerMs });
