@@ -58,7 +58,7 @@ export interface KeyedValue extends StoredValue {
 }
 
 /**
- * What must hold for an operation: the key has this ETag now, an empty one if it has a value without an ETag; or it does
+ * The condition of an operation: the key has this ETag now, an empty one if it has a value without an ETag; or it does
  * not exist.
  *
  * @public

@@ -119,7 +119,7 @@ export interface LoadedResources {
   readonly statePath?: string;
   /** The state and why it is that, for sidecars that share one. @internal */
   readonly ownState?: OwnState;
-  /** What a Configuration says of traces and metrics. The command applies it, the sidecar itself does not. */
+  /** The settings of a Configuration for traces and metrics. The command applies them, the sidecar itself does not. */
   readonly telemetry?: TelemetrySettings;
   /** Features enabled by a Configuration. */
   readonly features: readonly string[];

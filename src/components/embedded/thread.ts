@@ -29,7 +29,7 @@ function workerUrl(): URL {
  * which would abort the process while SQLite works.
  */
 export class Thread {
-  /** Those that run, in this process: it may have more of them than it may have listeners. */
+  /** The running threads of this process: there may be more of them than a process may have listeners. */
   static readonly #running: Set<Thread> = new Set();
   readonly #worker: Worker;
   readonly #settings: WorkerSettings;
