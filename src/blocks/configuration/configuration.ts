@@ -2,7 +2,7 @@ import type { ConfigurationItem } from '../../components/configuration-store.ts'
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { ChangeQueue } from './change-queue.ts';
 import type { ConfigurationRequest, ConfigurationService } from './configuration-service.ts';
-import type { Subscription } from './subscription.ts';
+import type { ConfigurationSubscription } from './subscription.ts';
 
 /** Options of reading configuration. @public */
 export interface ConfigurationReadOptions {
@@ -105,7 +105,7 @@ export class Configuration {
     const onEnd = (): void => queue.end();
     // Before the store is asked: the signal may fire meanwhile.
     signal?.addEventListener('abort', onEnd, { once: true });
-    let subscription: Subscription | undefined;
+    let subscription: ConfigurationSubscription | undefined;
     try {
       subscription = await this.#service.watch(store, requestOf(keys, options), {
         tell: (key, item) => queue.offer(key, item),
