@@ -16,8 +16,11 @@ export function textOfValue(bytes: Uint8Array): string {
 }
 
 const SECOND_MS = 1_000;
+/** RFC 3339 has years of four digits. Other programs can store times that are later. */
+const LAST_TOLD_AT = Date.UTC(9999, 11, 31, 23, 59, 59);
 
 /** When a value expires, as the API tells it: RFC 3339 in whole seconds, rounded up. */
 export function expiryText(expiresAt: number): string {
-  return new Date(Math.ceil(expiresAt / SECOND_MS) * SECOND_MS).toISOString().replace('.000Z', 'Z');
+  const at = Math.min(Math.ceil(expiresAt / SECOND_MS) * SECOND_MS, LAST_TOLD_AT);
+  return new Date(at).toISOString().replace('.000Z', 'Z');
 }

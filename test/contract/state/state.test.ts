@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { keyValueStore, type WireName } from '../../../src/index.ts';
+import { keyValueStore, memoryStore, type WireName } from '../../../src/index.ts';
 import { TestSidecar } from '../../support/sidecar.ts';
 import { startStateWorld } from '../../support/state-world.ts';
 
@@ -455,4 +455,23 @@ test('the list of allowed APIs decides about the routes', async () => {
   await using world = await startStateWorld({ api: { denied: [{ name: 'state', version: 'v1alpha1' }] } });
   expect((await world.send('POST', '/v1.0-alpha1/state/memory/query', {})).status).toBe(404);
   expect((await world.send('GET', '/v1.0/state/memory/a')).status).toBe(204);
+});
+
+test('a value that another program lets expire after the year 9999 can be read', async () => {
+  const plain = keyValueStore('late', { store: memoryStore() });
+  const late: typeof plain = {
+    ...plain,
+    open: async (context) => {
+      const store = await plain.open(context);
+      const read: typeof store.read = async (keys) =>
+        (await store.read(keys)).map((value) => value && { ...value, expiresAt: Number.MAX_SAFE_INTEGER });
+      return { read, write: (...asked) => store.write(...asked), close: () => store.close() };
+    },
+  };
+  await using world = await startStateWorld({ components: [late] });
+  await world.save('late', 'a');
+  const { status, headers } = await world.send('GET', '/v1.0/state/late/a');
+  expect([status, headers['metadata.ttlexpiretime']]).toEqual([200, '9999-12-31T23:59:59Z']);
+  const [entry] = (await world.send('POST', '/v1.0/state/late/bulk', { keys: ['a'] })).json as readonly object[];
+  expect(entry).toMatchObject({ data: 'a', metadata: { ttlExpireTime: '9999-12-31T23:59:59Z' } });
 });
