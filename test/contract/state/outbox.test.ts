@@ -4,6 +4,7 @@ import {
   keyValueStore,
   memoryPubSub,
   memoryStore,
+  type PubSubDefinition,
   sharedState,
   type WireName,
 } from '../../../src/index.ts';
@@ -39,6 +40,25 @@ async function transact(world: StateWorld, ...operations: readonly object[]): Pr
   const { status } = await world.send('POST', '/v1.0/state/orders/transaction', { operations });
   await world.clock.settled();
   return status;
+}
+
+/** A pub/sub in memory that refuses messages with such data. */
+function refusing(isRefused: (data: unknown) => boolean): PubSubDefinition {
+  const pubsub = memoryPubSub('pubsub');
+  return {
+    ...pubsub,
+    open: async (context) => {
+      const component = await pubsub.open(context);
+      return {
+        subscribe: (options) => component.subscribe(options),
+        close: () => component.close(),
+        publish: (messages) => {
+          const isOne = messages.some((message) => isRefused(JSON.parse(Buffer.from(message.data).toString()).data));
+          return isOne ? Promise.reject(new Error('refused')) : component.publish(messages);
+        },
+      };
+    },
+  };
 }
 
 describe('an outbox', () => {
@@ -147,20 +167,8 @@ describe('an outbox', () => {
   });
 
   test('an event that cannot be published stays, and is published when it can', async () => {
-    const pubsub = memoryPubSub('pubsub');
     let isDown = true;
-    const failing: typeof pubsub = {
-      ...pubsub,
-      open: async (context) => {
-        const component = await pubsub.open(context);
-        return {
-          subscribe: (options) => component.subscribe(options),
-          close: () => component.close(),
-          publish: (messages) =>
-            isDown ? Promise.reject(new Error('the broker is down')) : component.publish(messages),
-        };
-      },
-    };
+    const failing = refusing(() => isDown);
     const world = await startStateWorld({ components: [keyValueStore('orders', { outbox: OUTBOX }), failing] });
     await using _ = world;
     const events: unknown[] = [];
@@ -218,6 +226,62 @@ describe('an outbox', () => {
     expect(statuses).toEqual([204, 204, 204]);
     for (const { clock } of [one, other]) await clock.advance('5m');
     expect(published.toSorted((a, b) => a - b)).toEqual(values);
+  });
+
+  test('an event that the component never takes holds up the others for a while only, and is not lost', async () => {
+    let isPoison = true;
+    const world = await startStateWorld({
+      components: [keyValueStore('orders', { outbox: OUTBOX }), refusing((data) => isPoison && data === 'poison')],
+    });
+    await using _ = world;
+    const events: unknown[] = [];
+    await world.sidecar.pubsub.subscribe('pubsub', 'orders', ({ data }) => void events.push(data));
+    expect(await transact(world, upsert('a', 1), upsert('b', 'poison'), upsert('c', 2))).toBe(204);
+    expect(events).toEqual([1]);
+    await world.clock.advance('1m');
+    expect(events).toEqual([1, 2]);
+    await transact(world, upsert('d', 3));
+    expect(events).toEqual([1, 2, 3]);
+    expect(world.logger.at('error').map(({ message }) => message)).toContain(
+      'an event of an outbox cannot be published: it is tried again',
+    );
+    isPoison = false;
+    await world.clock.advance('2m');
+    expect(events).toEqual([1, 2, 3, 'poison']);
+  });
+
+  test('after a long outage of the pub/sub, events come in their order, those of the outage, too', async () => {
+    let isDown = true;
+    const world = await startStateWorld({
+      components: [keyValueStore('orders', { outbox: OUTBOX }), refusing(() => isDown)],
+    });
+    await using _ = world;
+    const events: unknown[] = [];
+    await world.sidecar.pubsub.subscribe('pubsub', 'orders', ({ data }) => void events.push(data));
+    for (let n = 0; n < 30; n++) {
+      await transact(world, upsert(`a${n}`, 2 * n), upsert(`b${n}`, 2 * n + 1));
+      await world.clock.advance('10s');
+    }
+    expect(events).toEqual([]);
+    isDown = false;
+    await world.clock.advance('2m');
+    expect(events).toEqual(Array.from({ length: 60 }, (_value, index) => index));
+  });
+
+  test('a pub/sub that comes back while one event after the other fails gets all of them at once', async () => {
+    let refusals = Number.POSITIVE_INFINITY;
+    const world = await startStateWorld({
+      components: [keyValueStore('orders', { outbox: OUTBOX }), refusing(() => refusals-- > 0)],
+    });
+    await using _ = world;
+    const events: unknown[] = [];
+    await world.sidecar.pubsub.subscribe('pubsub', 'orders', ({ data }) => void events.push(data));
+    await transact(world, ...[0, 1, 2, 3].map((n) => upsert(`a${n}`, n)));
+    // All of them have failed often by now.
+    await world.clock.advance('15m');
+    refusals = 2;
+    await world.clock.advance('31s');
+    expect(events).toEqual([2, 0, 1, 3]);
   });
 
   test('what a stopped sidecar has left, the next one publishes', async () => {

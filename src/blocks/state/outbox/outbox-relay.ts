@@ -14,6 +14,10 @@ const LEASE_MS = 30_000;
 const LOOK_MS = LEASE_MS + 1_000;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
+/** An event that has failed as often may itself be at fault: the next one is tried, too. */
+const MAX_FAILURES = 5;
+/** So many of those are tried one after the other; in an outage, each may take long to fail. */
+const MAX_SUSPECTS = 10;
 
 /** The dependencies of an {@link OutboxRelay}. */
 export interface OutboxRelayDeps extends Pick<BlockDeps, 'clock' | 'logger' | 'work'> {
@@ -32,6 +36,10 @@ export class OutboxRelay {
   readonly #stopping = new CancelSource();
   /** Claimed events that are still to be published. */
   #claimed: readonly OutboxEvent[] = [];
+  /** How often claimed events could not be published, by their IDs. */
+  readonly #failures = new Map<string, number>();
+  /** Whether an event has just gone through, so that one that does not is at fault. */
+  #works = false;
   #running: Promise<void> | undefined;
   #isWoken = false;
   #isStarted = false;
@@ -77,33 +85,72 @@ export class OutboxRelay {
   }
 
   async #publishAll(): Promise<void> {
-    const { outbox, work, storeName } = this.#deps;
+    const { work, storeName } = this.#deps;
     const done = work.begin(`publishing the outbox of ${storeName}`);
     try {
       while (!this.#stopping.aborted) {
-        if (this.#claimed.length === 0) this.#claimed = await outbox.claim(PORTION, LEASE_MS);
-        if (this.#claimed.length === 0) return;
-        await this.#publish();
+        if (this.#claimed.length < PORTION && this.#claimed.every((event) => this.#isStuck(event))) await this.#claim();
+        if (this.#claimed.length === 0 || !(await this.#publish())) return;
       }
     } finally {
       done();
     }
   }
 
-  async #publish(): Promise<void> {
-    const { outbox, publisher } = this.#deps;
-    const published: string[] = [];
+  /** Claims more. An earlier claim may have ended since, so that its events are claimed again. */
+  async #claim(): Promise<void> {
+    const claimed = new Set(this.#claimed.map(({ id }) => id));
+    const found = await this.#deps.outbox.claim(PORTION, LEASE_MS);
+    this.#claimed = [...this.#claimed, ...found.filter(({ id }) => !claimed.has(id))];
+  }
+
+  /**
+   * Publishes what is claimed, in order; returns whether to go on. If one goes through after suspects have failed, these
+   * are tried once more: the pub/sub may be back only now. They are left for later if they fail again.
+   */
+  async #publish(): Promise<boolean> {
+    const [published, left] = [new Set<string>(), new Set<string>()];
+    const works = this.#works;
+    this.#works = false;
+    let suspects = 0;
     try {
-      for (const { id, bytes } of this.#claimed) {
-        if (this.#stopping.aborted) return;
-        const { to, event } = openEvent(bytes);
-        await publisher().publish(to, event);
-        published.push(id);
+      for (const event of this.#claimed) {
+        if (this.#stopping.aborted || suspects === MAX_SUSPECTS) break;
+        if (await this.#publishOne(event)) {
+          published.add(event.id);
+          this.#works = suspects > 0;
+          if (this.#works) break;
+        } else if (works) left.add(event.id);
+        else suspects++;
       }
     } finally {
-      this.#claimed = this.#claimed.slice(published.length);
-      await outbox.remove(published);
+      this.#claimed = this.#claimed.filter(({ id }) => !published.has(id) && !left.has(id));
+      await this.#deps.outbox.remove([...published]);
     }
+    return published.size + left.size > 0;
+  }
+
+  /** Returns whether it went through; throws if it has not failed often yet. */
+  async #publishOne(event: OutboxEvent): Promise<boolean> {
+    const { publisher, logger, storeName } = this.#deps;
+    try {
+      const { to, event: bytes } = openEvent(event.bytes);
+      await publisher().publish(to, bytes);
+      this.#failures.delete(event.id);
+      return true;
+    } catch (error) {
+      this.#failures.set(event.id, (this.#failures.get(event.id) ?? 0) + 1);
+      if (!this.#isStuck(event)) throw error;
+      logger.error(
+        { storeName, eventId: event.id, error },
+        'an event of an outbox cannot be published: it is tried again',
+      );
+      return false;
+    }
+  }
+
+  #isStuck({ id }: OutboxEvent): boolean {
+    return (this.#failures.get(id) ?? 0) >= MAX_FAILURES;
   }
 
   /** Waits for the event that is being published. */
