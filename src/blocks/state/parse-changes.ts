@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { MAX_TTL_SECONDS } from '../../components/key-value-options.ts';
 import { isJson } from '../../util/is-json.ts';
-import { jsonElements, jsonMembers } from '../../util/json-text.ts';
+import { jsonElements } from '../../util/json-text.ts';
 import { type Metadata, type MetadataForm, metadataFrom, metadataOfJson, NO_METADATA } from '../request-metadata.ts';
 import type { StateChange } from './change.ts';
 import { MAX_OPERATIONS, malformed, quoted, tooManyOperations, unknownOperation } from './errors.ts';
+import { JsonMembers } from './json-members.ts';
 import { checkKey } from './key-prefix.ts';
 
 const NULL = Buffer.from('null');
@@ -38,16 +39,13 @@ export function parseSave(body: Buffer, rules: ParseRules): StateChange[] {
 /** The body of a transaction. */
 export function parseTransaction(body: Buffer, rules: ParseRules): StateChange[] {
   const members = membersOf(jsonBody(body), 'the body');
-  const operations = members.get('operations') ?? 'null';
-  if (operations === 'null') return [];
-  if (!operations.startsWith('[')) throw malformed('operations is not an array: expected a list of operations');
-  const texts = jsonElements(operations);
+  const texts = members.list('operations') ?? [];
   if (texts.length > MAX_OPERATIONS) throw tooManyOperations(rules.storeName, texts.length);
   const ofBody = metadataOf(members, 'the body', rules.form);
   return texts.map((text, index) => {
     const at = `operations[${index}]`;
     const operation = membersOf(text, at);
-    const name = textOf(operation, 'operation', at) ?? '';
+    const name = operation.text('operation') ?? '';
     if (name !== 'upsert' && name !== 'delete') throw unknownOperation(name);
     const request = operation.get('request') ?? 'null';
     return parseChange(name, request, { at: `${at}.request`, rules, ofBody });
@@ -57,13 +55,11 @@ export function parseTransaction(body: Buffer, rules: ParseRules): StateChange[]
 /** The keys of a bulk read. */
 export function parseKeys(body: Buffer, { storeName, form }: Pick<ParseRules, 'storeName' | 'form'>): string[] {
   const members = membersOf(jsonBody(body), 'the body');
-  const parallelism = members.get('parallelism') ?? 'null';
-  if (parallelism !== 'null' && !/^-?\d+$/.test(parallelism)) throw malformed('parallelism is not an integer');
+  const parallelism = members.get('parallelism');
+  if (parallelism !== undefined && !/^-?\d+$/.test(parallelism)) throw malformed('parallelism is not an integer');
   metadataOf(members, 'the body', form);
-  const keys = members.get('keys') ?? 'null';
-  if (keys === 'null') return [];
-  if (!keys.startsWith('[')) throw malformed('keys is not an array: expected a list of texts');
-  return jsonElements(keys).map((element) => {
+  const keys = members.list('keys') ?? [];
+  return keys.map((element) => {
     if (!element.startsWith('"')) throw malformed('keys has an element that is not a text');
     const key = JSON.parse(element) as string;
     checkKey(storeName, key);
@@ -81,7 +77,7 @@ interface ChangeContext {
 
 function parseChange(kind: StateChange['kind'], text: string, { at, rules, ofBody }: ChangeContext): StateChange {
   const members = membersOf(text, at);
-  const key = textOf(members, 'key', at);
+  const key = members.text('key');
   checkKey(rules.storeName, key);
   const own = metadataOf(members, at, rules.form);
   const metadata = merged(ofBody, own, rules.ofQuery);
@@ -92,39 +88,27 @@ function parseChange(kind: StateChange['kind'], text: string, { at, rules, ofBod
     etag: etagOf(members, at, rules.etagsMayBeObjects),
     ...optionsOf(members, at),
     ttlMs: ttlOf(metadata),
-    contentType: textOf(members, 'contentType', at) || metadata['contentType'] || undefined,
+    contentType: members.text('contentType') || metadata['contentType'] || undefined,
     metadata,
   };
 }
 
-function bytesOf(members: ReadonlyMap<string, string>): Uint8Array {
+function bytesOf(members: JsonMembers): Uint8Array {
   const value = members.get('value');
-  return value === undefined || value === 'null' ? NULL : Buffer.from(value);
+  return value === undefined ? NULL : Buffer.from(value);
 }
 
-/** The texts of an object's members, of which the last of a name counts. */
-function membersOf(text: string, at: string): ReadonlyMap<string, string> {
-  if (!text.startsWith('{')) throw malformed(`${at} is not an object`);
-  const members = new Map<string, string>();
-  for (const { key, value } of jsonMembers(text)) members.set(key, value);
-  return members;
+function membersOf(text: string, at: string): JsonMembers {
+  return new JsonMembers(text, at, malformed);
 }
 
-/** A text; `undefined` if it is missing or `null`. */
-function textOf(members: ReadonlyMap<string, string>, name: string, at: string): string | undefined {
-  const text = members.get(name);
-  if (text === undefined || text === 'null') return undefined;
-  if (!text.startsWith('"')) throw malformed(`${at}.${name} is not a text`);
-  return JSON.parse(text) as string;
+function etagOf(members: JsonMembers, at: string, mayBeObject: boolean): string | undefined {
+  const etag = members.get('etag');
+  if (!mayBeObject || etag?.startsWith('{') !== true) return members.text('etag') || undefined;
+  return membersOf(etag, `${at}.etag`).text('value') || undefined;
 }
 
-function etagOf(members: ReadonlyMap<string, string>, at: string, mayBeObject: boolean): string | undefined {
-  const isObject = mayBeObject && members.get('etag')?.startsWith('{') === true;
-  if (!isObject) return textOf(members, 'etag', at) || undefined;
-  return textOf(membersOf(members.get('etag') ?? '', `${at}.etag`), 'value', `${at}.etag`) || undefined;
-}
-
-function metadataOf(members: ReadonlyMap<string, string>, at: string, form: MetadataForm): Metadata {
+function metadataOf(members: JsonMembers, at: string, form: MetadataForm): Metadata {
   return metadataOfJson(members.get('metadata'), form, (problem) => malformed(`${at}.${problem}`));
 }
 
@@ -135,11 +119,11 @@ function merged(...all: readonly Metadata[]): Metadata {
   return filled.length <= 1 ? only : metadataFrom(filled.flatMap((metadata) => Object.entries(metadata)));
 }
 
-function optionsOf(members: ReadonlyMap<string, string>, at: string): Pick<StateChange, 'isFirstWrite' | 'isStrong'> {
-  const text = members.get('options') ?? 'null';
-  if (text === 'null') return { isFirstWrite: false, isStrong: false };
+function optionsOf(members: JsonMembers, at: string): Pick<StateChange, 'isFirstWrite' | 'isStrong'> {
+  const text = members.get('options');
+  if (text === undefined) return { isFirstWrite: false, isStrong: false };
   const options = membersOf(text, `${at}.options`);
-  return parseOptions(textOf(options, 'concurrency', `${at}.options`), textOf(options, 'consistency', `${at}.options`));
+  return parseOptions(options.text('concurrency'), options.text('consistency'));
 }
 
 /** @throws SidecarError `ERR_MALFORMED_REQUEST` for another word: a misspelt one would let writes through */

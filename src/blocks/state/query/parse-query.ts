@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { jsonElements, jsonMembers } from '../../../util/json-text.ts';
 import { quoted } from '../errors.ts';
+import { JsonMembers } from '../json-members.ts';
 import { kindOf } from './json-compare.ts';
 
 const MAX_LEVELS = 16;
@@ -52,14 +53,14 @@ export class QueryProblem extends Error {
  */
 export function parseQuery(text: string): StateQueryPlan {
   const members = membersOf(text, 'the query');
-  const filterText = memberOf(members, 'filter') ?? '{}';
-  const sortText = memberOf(members, 'sort') ?? '[]';
+  const filterText = members.get('filter') ?? '{}';
+  const sortText = members.get('sort') ?? '[]';
   const isAll = kindOf(filterText) === 'object' && jsonMembers(filterText).length === 0;
   const filter = isAll ? undefined : new FilterParser().parse(filterText, 1);
-  const sort = listOf(sortText, 'sort').map(parseSort);
+  const sort = (members.list('sort') ?? []).map(parseSort);
   const digest = createHash('sha256').update(`${filterText}\n${sortText}`).digest('base64url').slice(0, 16);
-  const page = membersOf(memberOf(members, 'page') ?? '{}', 'page');
-  return { filter, sort, digest, limit: parseLimit(memberOf(page, 'limit')), after: parseToken(page, digest, sort) };
+  const page = membersOf(members.get('page') ?? '{}', 'page');
+  return { filter, sort, digest, limit: parseLimit(page.get('limit')), after: parseToken(page, digest, sort) };
 }
 
 class FilterParser {
@@ -106,9 +107,9 @@ class FilterParser {
 
 function parseSort(text: string): SortPlan {
   const members = membersOf(text, 'an element of sort');
-  const key = textOf(members, 'key');
+  const key = members.text('key');
   if (key === undefined) throw new QueryProblem('an element of sort has no key');
-  const order = textOf(members, 'order') ?? 'ASC';
+  const order = members.text('order') ?? 'ASC';
   if (order !== 'ASC' && order !== 'DESC') throw new QueryProblem(`order is ${quoted(order)}: expected ASC or DESC`);
   return { path: parsePath(key), isDescending: order === 'DESC' };
 }
@@ -132,12 +133,8 @@ export function tokenOf({ digest }: Pick<StateQueryPlan, 'digest'>, { values, ke
   return Buffer.from(JSON.stringify([digest, key, ...values])).toString('base64url');
 }
 
-function parseToken(
-  page: ReadonlyMap<string, string>,
-  digest: string,
-  sort: readonly SortPlan[],
-): PagePosition | undefined {
-  const token = textOf(page, 'token') ?? '';
+function parseToken(page: JsonMembers, digest: string, sort: readonly SortPlan[]): PagePosition | undefined {
+  const token = page.text('token') ?? '';
   if (token === '') return undefined;
   const [of, key, ...values] = contentOf(token);
   const isWhole = values.length === sort.length && values.every((value) => value === null || typeof value === 'string');
@@ -158,9 +155,8 @@ function contentOf(token: string): readonly unknown[] {
   }
 }
 
-function membersOf(text: string, what: string): ReadonlyMap<string, string> {
-  if (kindOf(text) !== 'object') throw new QueryProblem(`${what} is not an object`);
-  return new Map(jsonMembers(text).map(({ key, value }) => [key, value]));
+function membersOf(text: string, what: string): JsonMembers {
+  return new JsonMembers(text, what, (problem) => new QueryProblem(problem));
 }
 
 function onlyMember(text: string, what: string, expected: string): readonly [string, string] {
@@ -170,19 +166,6 @@ function onlyMember(text: string, what: string, expected: string): readonly [str
   if (members.length !== 1 || only === undefined)
     throw new QueryProblem(`${what} has ${members.length} members: expected ${expected}`);
   return [only.key, only.value];
-}
-
-/** A member; `undefined` if it is missing or `null`. */
-function memberOf(members: ReadonlyMap<string, string>, name: string): string | undefined {
-  const value = members.get(name);
-  return value === 'null' ? undefined : value;
-}
-
-function textOf(members: ReadonlyMap<string, string>, name: string): string | undefined {
-  const value = memberOf(members, name);
-  if (value === undefined) return undefined;
-  if (kindOf(value) !== 'text') throw new QueryProblem(`${name} is not a text`);
-  return JSON.parse(value) as string;
 }
 
 function listOf(text: string, what: string): readonly string[] {
