@@ -12,12 +12,15 @@ export class JsonMembers {
   readonly #what: string;
   readonly #refuse: Refuse;
 
-  /** `what` names the object in errors, which `refuse` makes. */
-  constructor(text: string, what: string, refuse: Refuse) {
+  /**
+   * `what` names the object in errors, which `refuse` makes. With `names`, known names by these names in lower case, a
+   * member of one of them may be written in any case.
+   */
+  constructor(text: string, what: string, refuse: Refuse, names?: ReadonlyMap<string, string>) {
     if (!text.startsWith('{')) throw refuse(`${what} is not an object`);
     this.#what = what;
     this.#refuse = refuse;
-    for (const { key, value } of jsonMembers(text)) this.#members.set(key, value);
+    for (const { key, value } of jsonMembers(text)) this.#members.set(names?.get(key.toLowerCase()) ?? key, value);
   }
 
   /** The text of a value. */

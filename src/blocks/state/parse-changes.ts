@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { MAX_TTL_SECONDS } from '../../components/key-value-options.ts';
 import { isJson } from '../../util/is-json.ts';
 import { jsonElements } from '../../util/json-text.ts';
+import type { Wire } from '../../wire.ts';
 import { type Metadata, type MetadataForm, metadataFrom, metadataOfJson, NO_METADATA } from '../request-metadata.ts';
 import type { StateChange } from './change.ts';
 import { MAX_OPERATIONS, malformed, quoted, tooManyOperations, unknownOperation } from './errors.ts';
@@ -11,11 +12,16 @@ import { checkKey } from './key-prefix.ts';
 const NULL = Buffer.from('null');
 const NOTHING: Uint8Array = new Uint8Array(0);
 
+/** The names of members of requests, by these names in lower case. */
+const NAMES: ReadonlyMap<string, string> = new Map(
+  'key value etag metadata options concurrency consistency contentType operations operation request keys parallelism'
+    .split(' ')
+    .map((name) => [name.toLowerCase(), name]),
+);
+
 /** How requests are read. */
 export interface ParseRules {
   readonly storeName: string;
-  /** Whether an ETag may be an object with the member `value`. */
-  readonly etagsMayBeObjects: boolean;
   readonly form: MetadataForm;
   /** Metadata in the query: they go before those of the items. */
   readonly ofQuery: Metadata;
@@ -38,13 +44,14 @@ export function parseSave(body: Buffer, rules: ParseRules): StateChange[] {
 
 /** The body of a transaction. */
 export function parseTransaction(body: Buffer, rules: ParseRules): StateChange[] {
-  const members = membersOf(jsonBody(body), 'the body');
+  const { wire } = rules.form;
+  const members = membersOf(jsonBody(body), 'the body', wire);
   const texts = members.list('operations') ?? [];
   if (texts.length > MAX_OPERATIONS) throw tooManyOperations(rules.storeName, texts.length);
   const ofBody = metadataOf(members, 'the body', rules.form);
   return texts.map((text, index) => {
     const at = `operations[${index}]`;
-    const operation = membersOf(text, at);
+    const operation = membersOf(text, at, wire);
     const name = operation.text('operation') ?? '';
     if (name !== 'upsert' && name !== 'delete') throw unknownOperation(name);
     const request = operation.get('request') ?? 'null';
@@ -54,7 +61,7 @@ export function parseTransaction(body: Buffer, rules: ParseRules): StateChange[]
 
 /** The keys of a bulk read. */
 export function parseKeys(body: Buffer, { storeName, form }: Pick<ParseRules, 'storeName' | 'form'>): string[] {
-  const members = membersOf(jsonBody(body), 'the body');
+  const members = membersOf(jsonBody(body), 'the body', form.wire);
   const parallelism = members.get('parallelism');
   if (parallelism !== undefined && !/^-?\d+$/.test(parallelism)) throw malformed('parallelism is not an integer');
   metadataOf(members, 'the body', form);
@@ -76,7 +83,8 @@ interface ChangeContext {
 }
 
 function parseChange(kind: StateChange['kind'], text: string, { at, rules, ofBody }: ChangeContext): StateChange {
-  const members = membersOf(text, at);
+  const { wire } = rules.form;
+  const members = membersOf(text, at, wire);
   const key = members.text('key');
   checkKey(rules.storeName, key);
   const own = metadataOf(members, at, rules.form);
@@ -85,8 +93,8 @@ function parseChange(kind: StateChange['kind'], text: string, { at, rules, ofBod
     kind,
     key,
     value: kind === 'delete' ? NOTHING : bytesOf(members),
-    etag: etagOf(members, at, rules.etagsMayBeObjects),
-    ...optionsOf(members, at),
+    etag: etagOf(members, at, wire),
+    ...optionsOf(members, at, wire),
     ttlMs: ttlOf(metadata),
     contentType: members.text('contentType') || metadata['contentType'] || undefined,
     metadata,
@@ -98,14 +106,14 @@ function bytesOf(members: JsonMembers): Uint8Array {
   return value === undefined ? NULL : Buffer.from(value);
 }
 
-function membersOf(text: string, at: string): JsonMembers {
-  return new JsonMembers(text, at, malformed);
+function membersOf(text: string, at: string, { keysInAnyCase }: Wire): JsonMembers {
+  return new JsonMembers(text, at, malformed, keysInAnyCase ? NAMES : undefined);
 }
 
-function etagOf(members: JsonMembers, at: string, mayBeObject: boolean): string | undefined {
+function etagOf(members: JsonMembers, at: string, wire: Wire): string | undefined {
   const etag = members.get('etag');
-  if (!mayBeObject || etag?.startsWith('{') !== true) return members.text('etag') || undefined;
-  return membersOf(etag, `${at}.etag`).text('value') || undefined;
+  if (!wire.etagsMayBeObjects || etag?.startsWith('{') !== true) return members.text('etag') || undefined;
+  return membersOf(etag, `${at}.etag`, wire).text('value') || undefined;
 }
 
 function metadataOf(members: JsonMembers, at: string, form: MetadataForm): Metadata {
@@ -119,10 +127,10 @@ function merged(...all: readonly Metadata[]): Metadata {
   return filled.length <= 1 ? only : metadataFrom(filled.flatMap((metadata) => Object.entries(metadata)));
 }
 
-function optionsOf(members: JsonMembers, at: string): Pick<StateChange, 'isFirstWrite' | 'isStrong'> {
+function optionsOf(members: JsonMembers, at: string, wire: Wire): Pick<StateChange, 'isFirstWrite' | 'isStrong'> {
   const text = members.get('options');
   if (text === undefined) return { isFirstWrite: false, isStrong: false };
-  const options = membersOf(text, `${at}.options`);
+  const options = membersOf(text, `${at}.options`, wire);
   return parseOptions(options.text('concurrency'), options.text('consistency'));
 }
 

@@ -77,7 +77,7 @@ async function transact(
 function rulesOf({ wire }: StateRoutesDeps, request: SidecarRequest, storeName: string): ParseRules {
   const form = { wire, known: KNOWN };
   const ofQuery = metadataOfQuery(request.search, () => request.query, form);
-  return { storeName, etagsMayBeObjects: wire.etagsMayBeObjects, form, ofQuery };
+  return { storeName, form, ofQuery };
 }
 
 async function getValue(

@@ -442,6 +442,23 @@ test('an ETag as an object is one on the wire dapr only', async () => {
   expect((await ours.send('POST', '/v1.0/state/memory', item('x'))).status).toBe(400);
 });
 
+test('names of members may be in any case on the wire dapr, as in Dapr, and only there', async () => {
+  await using dapr = await startStateWorld({ wire: 'dapr' });
+  const save = '[{"Key":"a","Value":{"Key":1}},{"KEY":"b","value":1,"VALUE":2,"Metadata":{"TTLINSECONDS":"x"}}]';
+  expect((await dapr.send('POST', '/v1.0/state/own', save)).status).toBe(204);
+  const read = await dapr.send('POST', '/v1.0/state/own/bulk', { Keys: ['a', 'b'] });
+  expect(read.json).toMatchObject([{ data: { Key: 1 } }, { data: 2 }]);
+  const wrong = { Key: 'a', Value: 2, ETag: 'x' };
+  expect((await dapr.send('POST', '/v1.0/state/own', [wrong])).error).toEqual([409, 'ERR_STATE_SAVE']);
+  const first = { Key: 'a', Options: { Concurrency: 'first-write' } };
+  const operations = [{ Operation: 'upsert', Request: first }];
+  const transaction = await dapr.send('POST', '/v1.0/state/own/transaction', { Operations: operations });
+  expect(transaction.error).toEqual([409, 'ERR_STATE_TRANSACTION']);
+
+  await using sidecar = await startStateWorld({ wire: 'sidecar' });
+  expect((await sidecar.send('POST', '/v1.0/state/own', save)).error).toEqual([400, 'ERR_MALFORMED_REQUEST']);
+});
+
 test('10^5 items, and values nested 10^5 deep, are saved', async () => {
   await using world = await startStateWorld();
   const items = Array.from({ length: 100_000 }, (_, n) => `{"key":"k${n % 50_000}"}`);
