@@ -13,12 +13,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { disposeOnSignal } from '../test/support/dispose-on-signal.ts';
 import { startRedis } from '../test/support/servers.ts';
 import { type Contender, startContender } from './support/contender.ts';
-import { ExchangeLoad } from './support/exchange-load.ts';
+import { ExchangeLoad, requestBytes } from './support/exchange-load.ts';
 import { Load } from './support/load.ts';
 import { readOptions } from './support/options.ts';
 import { PAYLOAD, PUBLISH_PATH } from './support/payload.ts';
 import { type Kind, type Programs, SidecarCommand, type Wanted } from './support/sidecar-command.ts';
-import { median, printTable, ratio } from './support/stats.ts';
+import { median, printTable } from './support/stats.ts';
+import { type Figures, noFigures, rowOf, takeTurns, type Work } from './support/turns.ts';
 
 const KINDS: readonly Kind[] = ['insidecar', 'daprd'];
 const JOBS = 5_000;
@@ -32,60 +33,30 @@ if (daprd === undefined) throw new Error('DAPRD: expected the path of daprd');
 const directory = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
 const programs: Programs = { daprd, scheduler, directory };
 
-/** One series of a kind: how fast, and the CPU time of each. */
-interface Figures {
-  readonly perSecond: number[];
-  readonly cpuMicros: number[];
-}
-type Row = Readonly<Record<Kind, Figures>>;
-
-const newRow = (): Row => ({
-  insidecar: { perSecond: [], cpuMicros: [] },
-  daprd: { perSecond: [], cpuMicros: [] },
-});
-
 const rows: string[][] = [];
-
-function show(label: string, { insidecar, daprd: peer }: Row): void {
-  const cells = ({ perSecond, cpuMicros }: Figures): string[] => [
-    Math.round(median(perSecond)).toLocaleString('en'),
-    `${median(cpuMicros).toFixed(0)} µs`,
-  ];
-  const [faster, cheaper] = [ratio(insidecar.perSecond, peer.perSecond), ratio(peer.cpuMicros, insidecar.cpuMicros)];
-  rows.push([label, ...cells(insidecar), ...cells(peer), faster.toFixed(2), cheaper.toFixed(2)]);
-}
-
-/** Work of a sidecar for some seconds; answers how much was done, and in what time. */
-type Work = (seconds: number) => Promise<{ readonly requests: number; readonly seconds: number }>;
 
 /** Starts both, and has them work in turn. */
 async function inTurn(label: string, wanted: Wanted, open: (sidecar: SidecarCommand) => Promise<Work>): Promise<void> {
-  const row = newRow();
   const able: { readonly sidecar: SidecarCommand; readonly work: Work }[] = [];
   try {
     for (const kind of KINDS) {
       const sidecar = await SidecarCommand.start(kind, programs, wanted);
       able.push({ sidecar, work: await open(sidecar) });
     }
-    for (const { work } of able) await work(options.warmupSeconds);
-    for (let round = 0; round < options.rounds; round++)
-      for (const { sidecar, work } of round % 2 === 0 ? able : able.toReversed()) {
-        const before = sidecar.cpuMicros;
-        const { requests, seconds } = await work(options.seconds);
-        row[sidecar.kind].perSecond.push(requests / seconds);
-        row[sidecar.kind].cpuMicros.push((sidecar.cpuMicros - before) / requests);
-      }
+    const entrants = able.map(({ sidecar, work }) => ({ work, cpuMicros: () => sidecar.cpuMicros }));
+    const [insidecar = noFigures(), peer = noFigures()] = await takeTurns(entrants, options);
+    rows.push(rowOf(label, insidecar, peer));
   } finally {
     for (const { sidecar } of able) await sidecar[Symbol.asyncDispose]();
   }
-  show(label, row);
 }
 
 const { connections } = options;
-const inMemory = { insidecar: ['pubsub.in-memory', {}], daprd: ['pubsub.in-memory', {}] } as const;
+const inMemory = [{ name: 'pubsub', type: 'pubsub.in-memory' }];
+const bothInMemory = { insidecar: inMemory, daprd: inMemory };
 
 function publishing(): Promise<void> {
-  return inTurn('publish, in memory', { pubsub: inMemory }, async ({ port }) => {
+  return inTurn('publish, in memory', { components: bothInMemory }, async ({ port }) => {
     const load = await Load.open({ port, connections, path: PUBLISH_PATH, body: PAYLOAD });
     return (seconds) => load.run(seconds);
   });
@@ -141,28 +112,33 @@ async function invoking(): Promise<void> {
   const app = await startContender('./daprd-app-server.ts', 'app');
   const path = '/v1.0/invoke/bench/method/kilobyte';
   await inTurn('call of the application, GET of 1 KB', { appPort: app.port }, async ({ port }) => {
-    const load = await ExchangeLoad.open({ port, connections, method: 'GET', path, bodyBytes: 0 });
+    const request = requestBytes({ port, method: 'GET', path });
+    const load = await ExchangeLoad.open({ port, connections, requestsOf: () => [request] });
     return (seconds) => load.run(seconds);
   });
   await app.stop();
 }
 
+type FiguresOfKinds = Readonly<Record<Kind, Figures>>;
+
+const newFigures = (): FiguresOfKinds => ({ insidecar: noFigures(), daprd: noFigures() });
+
 /** 5,000 jobs, scheduled, all due at one instant, and run: in a new process each round. */
 async function jobs(): Promise<void> {
   if (scheduler === undefined) return console.log('jobs: DAPR_SCHEDULER is not set');
   const app = await startContender('./daprd-app-server.ts', 'app');
-  const [scheduled, ran] = [newRow(), newRow()];
+  const [scheduled, ran] = [newFigures(), newFigures()];
   for (let round = 0; round < Math.min(5, options.rounds); round++)
     for (const kind of KINDS) await burst(kind, app, { scheduled, ran });
   await app.stop();
-  show('5,000 jobs scheduled over HTTP, first of a process', scheduled);
-  show('… due at one instant, run over HTTP', ran);
+  rows.push(rowOf('5,000 jobs scheduled over HTTP, first of a process', scheduled.insidecar, scheduled.daprd));
+  rows.push(rowOf('… due at one instant, run over HTTP', ran.insidecar, ran.daprd));
 }
 
 async function burst(
   kind: Kind,
   app: Contender,
-  { scheduled, ran }: { readonly scheduled: Row; readonly ran: Row },
+  { scheduled, ran }: { readonly scheduled: FiguresOfKinds; readonly ran: FiguresOfKinds },
 ): Promise<void> {
   await using sidecar = await SidecarCommand.start(kind, programs, { appPort: app.port, onDisk: true, jobs: true });
   await sleep(2_000);
@@ -190,7 +166,7 @@ async function starting(): Promise<void> {
   const memory: Record<Kind, number[]> = { insidecar: [], daprd: [] };
   for (let round = 0; round < options.rounds; round++)
     for (const kind of KINDS) {
-      await using sidecar = await SidecarCommand.start(kind, programs, { pubsub: inMemory });
+      await using sidecar = await SidecarCommand.start(kind, programs, { components: bothInMemory });
       ready[kind].push(sidecar.readyMs);
       await sleep(IDLE_MS);
       memory[kind].push(sidecar.mebibytes);
@@ -208,15 +184,21 @@ const isWanted = (name: string): boolean => options.only === undefined || option
 
 try {
   if (isWanted('publish')) await publishing();
-  if (isWanted('deliver')) await delivering('publish → application, in memory', { pubsub: inMemory });
+  if (isWanted('deliver')) await delivering('publish → application, in memory', { components: bothInMemory });
   if (isWanted('durable')) {
     await using redis = await startRedis(['--appendonly', 'no', '--save', '']);
     using _onSignal = disposeOnSignal(redis);
     await delivering('publish → application; insidecar on disk, daprd on a Redis that keeps nothing', {
       onDisk: true,
-      pubsub: {
-        insidecar: ['pubsub.durable', {}],
-        daprd: ['pubsub.redis', { redisHost: `127.0.0.1:${redis.port}`, redisPassword: '' }],
+      components: {
+        insidecar: [{ name: 'pubsub', type: 'pubsub.durable' }],
+        daprd: [
+          {
+            name: 'pubsub',
+            type: 'pubsub.redis',
+            metadata: { redisHost: `127.0.0.1:${redis.port}`, redisPassword: '' },
+          },
+        ],
       },
     });
   }

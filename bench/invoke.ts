@@ -7,7 +7,7 @@
 import { get } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { type Contender, firstMicrosOf, startContender } from './support/contender.ts';
-import { ExchangeLoad } from './support/exchange-load.ts';
+import { ExchangeLoad, requestBytes } from './support/exchange-load.ts';
 import { type BenchOptions, readOptions } from './support/options.ts';
 import { median, printTable, ratio, spread } from './support/stats.ts';
 
@@ -50,8 +50,10 @@ async function enter(name: Name, appPort: number, kind: keyof typeof LOADS, opti
   const { profile, connections, warmupSeconds } = options;
   const contender = await startContender('./invoke-proxy.ts', name, { profile, argument: String(appPort) });
   const { method, path, bodyBytes } = LOADS[kind];
-  const at = { port: contender.port, connections, method, path: pathThrough(name, path), bodyBytes };
-  const load = await ExchangeLoad.open(at);
+  const { port } = contender;
+  const body = bodyBytes === 0 ? {} : { body: Buffer.alloc(bodyBytes, 'x'), contentType: 'application/octet-stream' };
+  const request = requestBytes({ port, method, path: pathThrough(name, path), ...body });
+  const load = await ExchangeLoad.open({ port, connections, requestsOf: () => [request] });
   const firstMicros = await firstMicrosOf(contender, load);
   await load.run(warmupSeconds);
   return { name, contender, load, firstMicros, requestsPerSecond: [], cpuMicros: [], p50: [], p99: [] };

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { writePubSubFile } from './support/component-file.ts';
+import { writeComponentFile } from './support/component-file.ts';
 import { residentMebibytes } from './support/resident.ts';
 import { median, printTable, spread } from './support/stats.ts';
 
@@ -164,7 +164,7 @@ async function main(place: string): Promise<void> {
   ];
   printSizes(place);
   const resources = mkdtempSync(join(place, 'resources-'));
-  writePubSubFile(resources, 'pubsub.in-memory');
+  writeComponentFile(resources, { name: 'pubsub', type: 'pubsub.in-memory' });
   for (const node of values.node?.map(nodeOf) ?? [process.execPath]) await measureOn(node, resources, entrants);
   helper.kill();
 }

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 export interface Duties {
   /** The port that it serves, if it does. */
   readonly port?: number;
-  /** Works by itself for so long; returns how many messages went through. */
-  readonly run?: (seconds: number) => Promise<number>;
+  /** Works by itself for so long, on a task if there are several; returns how many units of work went through. */
+  readonly run?: (seconds: number, task: string) => Promise<number>;
   /** How many messages have been delivered since the start, where that is to be checked. */
   readonly delivered?: () => number;
   /** When the last message was delivered, in milliseconds since 1970. */
@@ -24,13 +24,13 @@ export interface Usage {
 type Question =
   | { readonly ask: 'usage' }
   | { readonly ask: 'memory' }
-  | { readonly ask: 'run'; readonly seconds: number };
+  | { readonly ask: 'run'; readonly seconds: number; readonly task: string };
 
 /** A contender, seen from the benchmark: a child process. */
 export interface Contender {
   readonly port: number;
   usage(): Promise<Usage>;
-  run(seconds: number): Promise<number>;
+  run(seconds: number, task?: string): Promise<number>;
   /** Its resident set. */
   memoryMb(): Promise<number>;
   stop(): Promise<void>;
@@ -77,7 +77,7 @@ export async function startContender(
   return {
     port,
     usage: () => ask<Usage>({ ask: 'usage' }),
-    run: (seconds) => ask<number>({ ask: 'run', seconds }),
+    run: (seconds, task = '') => ask<number>({ ask: 'run', seconds, task }),
     memoryMb: () => ask<number>({ ask: 'memory' }),
     stop: async () => {
       const exited = once(child, 'exit');
@@ -100,7 +100,7 @@ export function serve({ port = 0, run, delivered, lastDeliveredAt }: Duties): vo
     } else if (question.ask === 'memory') {
       process.send?.(process.memoryUsage.rss() / 1_024 / 1_024);
     } else if (question.ask === 'run') {
-      void run?.(question.seconds).then((count) => process.send?.(count));
+      void run?.(question.seconds, question.task).then((count) => process.send?.(count));
     }
   });
   process.on('disconnect', () => process.exit(0));

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { get } from 'node:http';
 import { join } from 'node:path';
@@ -8,17 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { disposeOnSignal } from '../../test/support/dispose-on-signal.ts';
 import { freePort } from '../../test/support/http.ts';
-import { writePubSubFile } from './component-file.ts';
+import { type ComponentFile, writeComponentFile } from './component-file.ts';
+import { cpuMicrosOf } from './process-cpu.ts';
 import { residentMebibytes } from './resident.ts';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.cjs', import.meta.url));
 const MAX_START_MS = 60_000;
 const LOOK_EVERY_MS = 2;
-/** A tick of /proc on Linux. */
-const MICROS_PER_TICK = 10_000;
-/** Fields 14 and 15 of /proc/<pid>/stat, counted behind the name, which may have spaces. */
-const USER_TICKS = 11;
-const SYSTEM_TICKS = 12;
 
 /** Where the programs of Dapr are, and a directory for files. */
 export interface Programs {
@@ -30,8 +25,8 @@ export interface Programs {
 
 /** What a sidecar is to have. */
 export interface Wanted {
-  /** The component `pubsub`: its type and metadata, for each command. */
-  readonly pubsub?: Readonly<Record<Kind, readonly [type: string, metadata: Readonly<Record<string, string>>]>>;
+  /** The components of each command. */
+  readonly components?: Readonly<Record<Kind, readonly ComponentFile[]>>;
   readonly appPort?: number;
   /** State of insidecar is on disk. */
   readonly onDisk?: boolean;
@@ -58,7 +53,7 @@ export class SidecarCommand implements AsyncDisposable {
 
   static async start(kind: Kind, programs: Programs, wanted: Wanted): Promise<SidecarCommand> {
     const place = await mkdtemp(join(programs.directory, `${kind}-`));
-    if (wanted.pubsub !== undefined) writePubSubFile(place, ...wanted.pubsub[kind]);
+    for (const component of wanted.components?.[kind] ?? []) writeComponentFile(place, component);
     const scheduler = kind === 'daprd' && wanted.jobs === true ? await startScheduler(programs, place) : undefined;
     const port = await freePort();
     const common = ['--app-id', 'bench', '--resources-path', place];
@@ -144,10 +139,4 @@ function isHealthy(port: number, path: string): Promise<boolean> {
     });
     request.on('error', () => resolve(false));
   });
-}
-
-function cpuMicrosOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) * MICROS_PER_TICK;
 }

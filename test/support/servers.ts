@@ -42,6 +42,10 @@ export class OwnServer implements AsyncDisposable {
     return new OwnServer({ port, directory }, start, await start(), attendant);
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
