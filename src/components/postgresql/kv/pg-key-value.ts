@@ -20,7 +20,18 @@ import type { FormatVersion } from './formats.ts';
 import type { KvConnection } from './kv-connection.ts';
 import type { KvServer } from './kv-server.ts';
 import { PgOutbox } from './pg-outbox.ts';
-import { argumentsOf, isText, keysOf, outcomesOf, sizeOf, valueError, type WriteCall } from './write-arguments.ts';
+import {
+  arePuts,
+  argumentsOf,
+  isText,
+  keysOf,
+  outcomesOf,
+  putArgumentsOf,
+  putRowsOf,
+  sizeOf,
+  valueError,
+  type WriteCall,
+} from './write-arguments.ts';
 
 /** Bounds of what one statement does. */
 const MAX_KEYS = 1_000;
@@ -232,8 +243,12 @@ export class PgKeyValue implements KeyValueStore {
     }
   }
 
-  #attempt(link: RemoteLink<KvConnection>, calls: readonly WriteCall[]): Promise<readonly PgRow[]> {
+  async #attempt(link: RemoteLink<KvConnection>, calls: readonly WriteCall[]): Promise<readonly PgRow[]> {
     const { version, callTimeoutMs } = this.#settings;
+    if (arePuts(calls)) {
+      const values = putArgumentsOf(calls, version);
+      return putRowsOf(calls, await link.call(callTimeoutMs, (connection) => connection.run('put', values)));
+    }
     const hasEvents = calls.some(({ events }) => events.length > 0);
     const values = argumentsOf(calls, version);
     if (hasEvents) values.push(...this.outbox.argumentsOf(calls));

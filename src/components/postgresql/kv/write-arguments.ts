@@ -69,6 +69,26 @@ function conditionText({ condition }: KeyValueOperation): string {
   return isText(condition.etag) ? `=${condition.etag}` : '=';
 }
 
+/** Whether calls only save values, which nothing can refuse. */
+export function arePuts(calls: readonly WriteCall[]): boolean {
+  return calls.every(
+    ({ operations, events }) =>
+      events.length === 0 && operations.every(({ kind, condition }) => kind === 'put' && condition === undefined),
+  );
+}
+
+/** What the statement that only saves values is called with. */
+export function putArgumentsOf(calls: readonly WriteCall[], version: FormatVersion): unknown[] {
+  const [keys, , , values, ttls, binaries] = argumentsOf(calls, version);
+  return [keys, values, ttls, binaries];
+}
+
+/** The rows of that statement in the form and order of those that {@link outcomesOf} takes. */
+export function putRowsOf(calls: readonly WriteCall[], rows: readonly PgRow[]): readonly PgRow[] {
+  const etags = new Map(rows.map(([key, etag]) => [key, etag]));
+  return calls.flatMap(({ operations }) => operations.map(({ key }) => [true, true, etags.get(key) ?? null]));
+}
+
 /** In `jsonb`, binary data is a text in base64. */
 function storedForm({ value, isBinary }: PutValue, version: FormatVersion): Uint8Array {
   if (version === 'v2' || isBinary !== true) return value;

@@ -59,6 +59,24 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
       await store.close();
     });
 
+    test('answers saves without conditions in their order, each with the ETag of its key', async () => {
+      const store = await open(version);
+      const names = ['z', 'a', 'm'].map(key);
+      for (const atomic of [true, false]) {
+        const [, others] = await Promise.all([
+          putOne(store, key('lasting'), '1', 60_000),
+          store.write(
+            names.map((name) => put(name, '1')),
+            { atomic },
+          ),
+        ]);
+        const found = await store.read(names);
+        expect(others).toEqual(found.map((one) => ({ status: 'done', etag: one?.etag })));
+        expect(found.map((one) => one?.expiresAt)).toEqual([undefined, undefined, undefined]);
+      }
+      await store.close();
+    });
+
     test('deletes expired rows once in an interval, whoever does it', async () => {
       const more = { cleanupIntervalMs: 300, metadataTableName: `${schema}.meta_${randomUUID().slice(0, 8)}` };
       const [one, other] = [await open(version, more), await open(version, more)];
