@@ -1,13 +1,6 @@
 import { isStateError, quote, StateError } from '../../../state/errors.ts';
 import type { ComponentContext } from '../../component.ts';
-import type {
-  KeyValueOperation,
-  KeyValueStore,
-  OutboxEvent,
-  StoredValue,
-  WriteOptions,
-  WriteOutcome,
-} from '../../key-value.ts';
+import type { KeyValueOperation, KeyValueStore, StoredValue, WriteOptions, WriteOutcome } from '../../key-value.ts';
 import { OutageLog } from '../../outage-log.ts';
 import { unreachableText } from '../../reconnector.ts';
 import { CallGroups } from '../../remote/call-groups.ts';
@@ -18,7 +11,8 @@ import type { Script } from '../scripts.ts';
 import { targetName } from '../target.ts';
 import { RedisOutbox } from './redis-outbox.ts';
 import { ReplicaWait } from './replica-wait.ts';
-import { FOREIGN, READ, REFUSED, SKIPPED, WRITE } from './scripts.ts';
+import { FOREIGN, READ, WRITE } from './scripts.ts';
+import { argumentsOf, type Group, outcomeOf } from './write-arguments.ts';
 
 /** Bounds of what one script does: the server does nothing else meanwhile. */
 const MAX_KEYS = 1_000;
@@ -27,12 +21,6 @@ const MAX_BYTES = 1_024 * 1_024;
 /** Settings of a {@link RedisKeyValue}. */
 export interface RedisKeyValueSettings extends RedisServerSettings {
   readonly name: string;
-}
-
-/** Operations that are done together or not at all. */
-interface Group {
-  readonly operations: readonly KeyValueOperation[];
-  readonly events: readonly OutboxEvent[];
 }
 
 /** The groups of one write. */
@@ -267,30 +255,4 @@ function sizeOf({ groups }: Write): number {
     for (const one of operations) if (one.kind === 'put') bytes += one.value.byteLength;
   }
   return keys + (bytes / MAX_BYTES) * MAX_KEYS;
-}
-
-/** The arguments of {@link WRITE}. */
-function argumentsOf(groups: readonly Group[]): readonly RedisArgument[] {
-  const args: RedisArgument[] = [String(groups.length)];
-  for (const { operations, events } of groups) {
-    args.push(String(operations.length), String(events.length));
-    for (const one of operations) {
-      const { condition } = one;
-      const required = condition === undefined ? '' : condition === 'absent' ? '!' : `=${condition.etag}`;
-      if (one.kind === 'remove') args.push('r', required, '', '');
-      else args.push('p', required, one.ttlMs === undefined ? '' : String(Math.ceil(one.ttlMs)), bufferOf(one.value));
-    }
-    for (const { id, bytes } of events) args.push(id, bufferOf(bytes));
-  }
-  return args;
-}
-
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
-}
-
-function outcomeOf(answer: string): WriteOutcome {
-  if (answer === REFUSED) return { status: 'refused' };
-  if (answer === SKIPPED) return { status: 'skipped' };
-  return answer === '' ? { status: 'done' } : { status: 'done', etag: answer };
 }

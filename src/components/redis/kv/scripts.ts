@@ -56,10 +56,11 @@ return found`);
  * Writes groups of operations, one group after the other, each of them as a whole or not at all: checks all of a group,
  * since Redis has no rollback, and then writes.
  *
- * KEYS: those of the operations, in order; then, if there are events, both keys of the outbox. ARGV: the number of
- * groups; for each, the numbers of its operations and events; for each operation `p` (put) or `r` (remove), the
- * condition (empty, `!` for absent, `=` and the ETag, which is empty for a value without one), the TTL in milliseconds or nothing, the value; for each event ID
- * and bytes.
+ * KEYS: those of the operations, in order; then, if there are events, both keys of the outbox. ARGV: for each group the
+ * numbers of its operations and events (`3+0,1+2`), or nothing if each operation is a group of its own; for each
+ * operation its head and the value; behind those of a group, for each event ID and bytes. A head is `p` (put) or `r`
+ * (remove), the TTL in milliseconds or nothing, and the condition: nothing, `!` for absent, `=` and the ETag, which is
+ * empty for a value without one.
  *
  * Returns for each operation the new version, nothing for a removed key, or one of the marks above.
  *
@@ -71,53 +72,66 @@ local time = redis.call('TIME')
 local now = (time[1] - 1735689600) * 1000000 + time[2]
 local answers, first, at = {}, 1, 2
 
-local function written(key, kind, version, value)
-  if kind == 'string' then redis.call('DEL', key) end
-  if version and #version <= 18 and string.find(version, '^%d+$') and tonumber(version) >= now then
-    redis.call('HSET', key, 'data', value)
-    redis.call('HINCRBY', key, 'version', 1)
-    return redis.call('HGET', key, 'version')
-  end
-  local next = string.format('%.0f', now)
-  redis.call('HSET', key, 'data', value, 'version', next)
-  now = now + 1
-  return next
+local function conditionOf(head)
+  if #head == 1 then return '', '' end
+  local ttl = string.match(head, '^%d*', 2)
+  return string.sub(head, 2 + #ttl), ttl
 end
 
-for _ = 1, tonumber(ARGV[1]) do
-  local operations, events = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-  local kinds, versions, holds = {}, {}, true
+local function put(key, kind, version, value, ttl)
+  if kind == 'string' then redis.call('DEL', key) end
+  local number = version and #version <= 18 and tonumber(version)
+  if number and number >= now and string.find(version, '^%d+$') then
+    redis.call('HSET', key, 'data', value)
+    redis.call('HINCRBY', key, 'version', 1)
+    version = redis.call('HGET', key, 'version')
+  else
+    version = string.format('%.0f', now)
+    now = now + 1
+    redis.call('HSET', key, 'data', value, 'version', version)
+  end
+  if ttl ~= '' then redis.call('PEXPIRE', key, ttl)
+  elseif kind == 'hash' then redis.call('PERSIST', key) end
+  return version
+end
+
+local function write(operations, events)
+  local kinds, versions, ttls, holds = {}, {}, {}, true
   for i = 1, operations do
     local kind, version = form(KEYS[first + i - 1])
-    local condition = ARGV[at + 4 * i - 1]
+    local condition, ttl = conditionOf(ARGV[at + 2 * i - 2])
     local mark = '${SKIPPED}'
-    if string.sub(kind, 1, 1) == '${FOREIGN}' then mark = kind
+    if kind ~= 'hash' and kind ~= 'none' and kind ~= 'string' then mark = kind
     elseif condition == '!' then if kind ~= 'none' then mark = '${REFUSED}' end
     elseif condition ~= '' and (kind == 'none' or (version or '') ~= string.sub(condition, 2)) then
       mark = '${REFUSED}'
     end
     if mark ~= '${SKIPPED}' then holds = false end
-    kinds[i], versions[i], answers[first + i - 1] = kind, version, mark
+    kinds[i], versions[i], ttls[i], answers[first + i - 1] = kind, version, ttl, mark
   end
   if holds then
     for i = 1, operations do
-      local key, from = KEYS[first + i - 1], at + 4 * i - 2
-      if ARGV[from] == 'p' then
-        answers[first + i - 1] = written(key, kinds[i], versions[i], ARGV[from + 3])
-        if ARGV[from + 2] ~= '' then redis.call('PEXPIRE', key, ARGV[from + 2])
-        elseif kinds[i] == 'hash' then redis.call('PERSIST', key) end
+      local key, from = KEYS[first + i - 1], at + 2 * i - 2
+      if string.byte(ARGV[from]) == 112 then
+        answers[first + i - 1] = put(key, kinds[i], versions[i], ARGV[from + 1], ttls[i])
       else
         if kinds[i] ~= 'none' then redis.call('DEL', key) end
         answers[first + i - 1] = ''
       end
     end
     for i = 1, events do
-      local from = at + 4 * operations + 2 * i
+      local from = at + 2 * operations + 2 * i - 2
       redis.call('ZADD', KEYS[#KEYS - 1], 0, ARGV[from])
       redis.call('HSET', KEYS[#KEYS], ARGV[from], ARGV[from + 1])
     end
   end
-  first, at = first + operations, at + 2 + 4 * operations + 2 * events
+  first, at = first + operations, at + 2 * operations + 2 * events
+end
+
+if ARGV[1] == '' then
+  for _ = 1, #KEYS do write(1, 0) end
+else
+  for operations, events in string.gmatch(ARGV[1], '(%d+)%+(%d+)') do write(tonumber(operations), tonumber(events)) end
 end
 return answers`);
 

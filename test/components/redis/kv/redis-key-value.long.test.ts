@@ -94,6 +94,41 @@ describe.runIf(hasSharedRedis())("values in Redis in Dapr's format", () => {
     await store.close();
   });
 
+  test('gives each of several writes of a key in one turn an ETag of its own', async () => {
+    const store = await open();
+    const name = key('again');
+    const etags = await Promise.all(['1', '2', '3'].map((value) => putOne(store, name, value)));
+    expect(new Set(etags).size).toBe(3);
+    expect(await store.read([name])).toMatchObject([{ bytes: Buffer.from('3'), etag: etags[2] }]);
+    await store.close();
+  });
+
+  test('in one turn, takes the lifetime and the condition of each write for itself', async () => {
+    const store = await open();
+    const [plain, lasting, both, held] = [key('plain'), key('lasting'), key('both'), key('held')];
+    const etag = await putOne(store, held, '1');
+    const bytes = Buffer.from([0xff, 0x00, 0x0a]);
+    const outcomes = await Promise.all([
+      writeOne(store, put(plain, '1')),
+      writeOne(store, { kind: 'put', key: lasting, value: bytes, ttlMs: 60_000 }),
+      store.write([put(both, '1', 'absent'), put(held, '2', { etag })], { atomic: true }),
+      writeOne(store, { kind: 'put', key: held, value: bytes, ttlMs: 60_000, condition: { etag } }),
+    ]);
+    expect(outcomes).toMatchObject([
+      { status: 'done' },
+      { status: 'done' },
+      [{ status: 'done' }, { status: 'done' }],
+      { status: 'refused' },
+    ]);
+    const [one, other, , last] = await store.read([plain, lasting, both, held]);
+    expect(one?.expiresAt).toBeUndefined();
+    expect(other?.bytes).toEqual(bytes);
+    expect(other?.expiresAt).toBeGreaterThan(Date.now() + 50_000);
+    expect(last).toMatchObject({ bytes: Buffer.from('2') });
+    expect(last?.expiresAt).toBeUndefined();
+    await store.close();
+  });
+
   test('reads a string as a value without ETag, and overwrites it with a hash', async () => {
     const store = await open();
     const name = key('string');

@@ -1,0 +1,45 @@
+import { isUtf8 } from 'node:buffer';
+import type { KeyValueOperation, OutboxEvent, WriteOutcome } from '../../key-value.ts';
+import type { RedisArgument } from '../driver.ts';
+import { REFUSED, SKIPPED } from './scripts.ts';
+
+/** Values up to this size are sent as texts. */
+const MAX_TEXT_BYTES = 16 * 1_024;
+
+/** Operations that are done together or not at all. */
+export interface Group {
+  readonly operations: readonly KeyValueOperation[];
+  readonly events: readonly OutboxEvent[];
+}
+
+/** What the script of writes is called with. */
+export function argumentsOf(groups: readonly Group[]): readonly RedisArgument[] {
+  const isEachAlone = groups.every(({ operations, events }) => operations.length === 1 && events.length === 0);
+  const sizes = groups.map(({ operations, events }) => `${operations.length}+${events.length}`);
+  const args: RedisArgument[] = [isEachAlone ? '' : sizes.join()];
+  for (const { operations, events } of groups) {
+    for (const one of operations) args.push(headOf(one), one.kind === 'put' ? argumentOf(one.value) : '');
+    for (const { id, bytes } of events) args.push(id, argumentOf(bytes));
+  }
+  return args;
+}
+
+function headOf(one: KeyValueOperation): string {
+  const { condition } = one;
+  const required = condition === undefined ? '' : condition === 'absent' ? '!' : `=${condition.etag}`;
+  if (one.kind === 'remove') return `r${required}`;
+  return `p${one.ttlMs === undefined ? '' : Math.ceil(one.ttlMs)}${required}`;
+}
+
+/** The driver sends all texts that follow each other in one piece, and bytes in one of their own. */
+function argumentOf(bytes: Uint8Array): RedisArgument {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return buffer.length <= MAX_TEXT_BYTES && isUtf8(buffer) ? buffer.toString() : buffer;
+}
+
+/** The outcome of an operation. */
+export function outcomeOf(answer: string): WriteOutcome {
+  if (answer === REFUSED) return { status: 'refused' };
+  if (answer === SKIPPED) return { status: 'skipped' };
+  return answer === '' ? { status: 'done' } : { status: 'done', etag: answer };
+}
