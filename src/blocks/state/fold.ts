@@ -28,9 +28,10 @@ export function fold(changes: readonly StateChange[], toOperation: ToOperation):
   }
   const firsts = [...first.values()];
   const operations = firsts.map((change) => {
-    const effect = toOperation(last.get(change.key) ?? change);
+    const effective = last.get(change.key) ?? change;
+    if (effective === change) return toOperation(change);
     const condition = conditionOf(change);
-    const { condition: _, ...rest } = effect;
+    const { condition: _, ...rest } = toOperation(effective);
     return condition === undefined ? rest : { ...rest, condition };
   });
   return { operations, changes: firsts };

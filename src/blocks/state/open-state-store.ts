@@ -53,16 +53,12 @@ export class OpenStateStore {
   operation(change: StateChange): KeyValueOperation {
     const key = this.prefix + change.key;
     const condition = conditionOf(change);
-    const conditional = condition === undefined ? {} : { condition };
+    const conditional = condition === undefined ? undefined : { condition };
     if (change.kind === 'delete') return { kind: 'remove', key, ...conditional };
     const ttlMs = change.ttlMs ?? this.definition.options.defaultTtlMs ?? 0;
-    const value = this.#cipher === undefined ? change.value : this.#cipher.encrypt(change.value);
-    return {
-      ...{ kind: 'put', key, value },
-      ...(this.#cipher === undefined ? {} : { isBinary: true }),
-      ...(ttlMs > 0 ? { ttlMs } : {}),
-      ...conditional,
-    };
+    const lasting = ttlMs > 0 ? { ttlMs } : undefined;
+    if (this.#cipher === undefined) return { kind: 'put', key, value: change.value, ...lasting, ...conditional };
+    return { kind: 'put', key, value: this.#cipher.encrypt(change.value), isBinary: true, ...lasting, ...conditional };
   }
 
   /**

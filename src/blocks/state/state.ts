@@ -1,7 +1,6 @@
 import type { StoredValue } from '../../components/key-value.ts';
 import { MAX_TTL_SECONDS } from '../../components/key-value-options.ts';
 import { isSidecarError, messageOf } from '../../errors.ts';
-import { asBuffer } from '../../http/body.ts';
 import { parseDurationOption } from '../../util/duration-option.ts';
 import { jsonTextOf } from '../../util/json-value.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
@@ -12,7 +11,7 @@ import { MAX_OPERATIONS, malformed, tooManyOperations, unknownOperation } from '
 import { checkKey } from './key-prefix.ts';
 import { planOf } from './query/plan-of.ts';
 import type { StateService } from './state-service.ts';
-import { isJsonValue } from './value-text.ts';
+import { parsedValue } from './value-text.ts';
 
 /** A value with its ETag. @public */
 export interface StateItem<T = unknown> {
@@ -273,7 +272,7 @@ export class State {
     const store = service.store(storeName);
     checkFields(query, QUERY_FIELDS, 'the query', 'ERR_MALFORMED_REQUEST');
     const { filter, sort, limit, token } = query;
-    const text = textOf({ filter, sort, page: { limit, token } }, 'the query');
+    const text = textOf({ filter, sort, page: { limit, token } }, () => 'the query');
     const page = await service.query(store, planOf(storeName, text));
     const results = page.results.map(({ key, text: json, etag, expiresAt }) => ({
       key,
@@ -292,17 +291,21 @@ export class State {
 
 /** The cast is the caller's: what is stored is not checked. */
 function itemOf<T>({ bytes, etag = '', expiresAt }: StoredValue): StateItem<T> {
-  const value = isJsonValue(bytes) ? (JSON.parse(asBuffer(bytes).toString()) as T) : (bytes as T);
-  return { value, etag, ...(expiresAt === undefined ? {} : { expiresAt }) };
+  const value = parsedValue(bytes) as T;
+  return expiresAt === undefined ? { value, etag } : { value, etag, expiresAt };
 }
 
 function upsertOf(storeName: string, operation: UpsertOperation): StateChange {
   const { key, value, ttl, contentType, metadata } = operation;
   checkKey(storeName, key);
+  const { etag, isFirstWrite, isStrong } = conditionOf(operation);
   return {
-    ...{ kind: 'upsert', key },
-    value: Buffer.from(textOf(value, `the value of ${JSON.stringify(key)}`)),
-    ...conditionOf(operation),
+    kind: 'upsert',
+    key,
+    value: Buffer.from(textOf(value, () => `the value of ${JSON.stringify(key)}`)),
+    etag,
+    isFirstWrite,
+    isStrong,
     ttlMs: ttl === undefined ? undefined : ttlMsOf(ttl),
     contentType,
     metadata: metadata === undefined ? NO_METADATA : metadataFrom(Object.entries(metadata)),
@@ -331,13 +334,13 @@ function ttlMsOf(ttl: number | string): number {
   throw malformed(`ttl is ${shown(ttl)}: expected at most ${MAX_TTL_SECONDS} seconds`);
 }
 
-function textOf(value: unknown, what: string): string {
+function textOf(value: unknown, what: () => string): string {
   let text: string | undefined;
   try {
     text = jsonTextOf(value);
   } catch (cause) {
-    throw malformed(`${what} ${messageOf(cause)}`, cause);
+    throw malformed(`${what()} ${messageOf(cause)}`, cause);
   }
-  if (text === undefined) throw malformed(`${what} is undefined: expected a value that JSON can hold`);
+  if (text === undefined) throw malformed(`${what()} is undefined: expected a value that JSON can hold`);
   return text;
 }

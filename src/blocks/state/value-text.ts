@@ -7,6 +7,17 @@ export function isJsonValue(bytes: Uint8Array): boolean {
   return isUtf8(bytes) && isJson(bytes);
 }
 
+/** The value of a JSON text; of anything else the bytes. */
+export function parsedValue(bytes: Uint8Array): unknown {
+  const buffer = asBuffer(bytes);
+  if (!isUtf8(buffer)) return bytes;
+  try {
+    return JSON.parse(buffer.toString());
+  } catch {
+    return bytes;
+  }
+}
+
 /** A stored value as JSON text. Bytes that are not JSON are a JSON string: the text, or if it is not UTF-8 its base64. */
 export function textOfValue(bytes: Uint8Array): string {
   const buffer = asBuffer(bytes);
