@@ -1,8 +1,7 @@
 import type { Membership } from '../../cluster/membership.ts';
 import { type Patience, WHILE_IT_WORKS } from '../../cluster/patience.ts';
-import type { Message, PublishFailure, PubSubDefinition } from '../../components/pubsub.ts';
+import type { Message, PubSubDefinition } from '../../components/pubsub.ts';
 import { SidecarError } from '../../errors.ts';
-import { type Observation, observe } from '../../probe.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { Expected, ExpectedOne } from '../../util/expected.ts';
 import type { BlockService } from '../block-service.ts';
@@ -22,14 +21,14 @@ import {
 } from './delivery/subscription.ts';
 import type { SubscriptionInfo } from './delivery/subscription-info.ts';
 import { type SubscribablePubSub, Subscriptions } from './delivery/subscriptions.ts';
-import { publishFailed, pubsubNotFound, subscribeFailed, topicForbidden } from './errors.ts';
+import { pubsubNotFound, subscribeFailed, topicForbidden } from './errors.ts';
+import { type BulkPublish, MessageSender } from './message-sender.ts';
 import { openComponent } from './open-component.ts';
 import { explain } from './operating/explain.ts';
 import { QueueOperations } from './operating/operations.ts';
 import type { RouteExplanation } from './operating/queue-types.ts';
 import { type PublishTarget, PublishTargets } from './publish-targets.ts';
-import { bulkFailed, type EncodedEntry, publishInPortions } from './publishing/bulk-publish.ts';
-import { encodeMessage, type Publish } from './publishing/encode.ts';
+import type { Publish } from './publishing/encode.ts';
 import type { EnvelopeAddress, PublishDestination } from './publishing/envelope.ts';
 import { Unsubscribed, type UnsubscribedTopic } from './publishing/unsubscribed.ts';
 import { maySubscribe } from './scopes.ts';
@@ -48,17 +47,12 @@ export interface PubSubServiceDeps extends DeliveryDeps {
   readonly expectedOn: (component: string) => Expected;
 }
 
-/** A message of a bulk publish. */
-export interface BulkPublish {
-  readonly entryId: string;
-  readonly publish: Publish;
-}
-
 /** Publishes and delivers messages. The routes and the public class parse its arguments. */
 export class PubSubService implements BlockService {
   readonly #deps: PubSubServiceDeps;
   readonly #pubsubs = new Map<string, SubscribablePubSub>();
   readonly #targets: PublishTargets;
+  readonly #sender: MessageSender;
   readonly #subscriptions: Subscriptions;
   readonly #app: AppSubscriptions;
   /** To operate the application. */
@@ -72,6 +66,7 @@ export class PubSubService implements BlockService {
   constructor(deps: PubSubServiceDeps) {
     this.#deps = deps;
     this.#targets = new PublishTargets(deps.appId, this.#pubsubs);
+    this.#sender = new MessageSender(deps);
     this.#subscriptions = new Subscriptions(this.#pubsubs, deps);
     this.#app = new AppSubscriptions({ ...deps, take: (list) => this.#takeDiscovered(list) });
     this.#unsubscribed = new Unsubscribed(deps.logger);
@@ -99,66 +94,17 @@ export class PubSubService implements BlockService {
 
   /** Encodes and publishes one message. */
   send(target: PublishTarget, publish: Publish): Promise<void> {
-    // Reading the body may have taken a while.
-    this.#deps.admit();
-    const { probe } = this.#deps;
-    if (probe === undefined) return this.#send(target, publish);
-    const { trace } = publish;
-    return observe(probe, { type: 'publish', ...target.address, trace }, (observation) =>
-      this.#send(target, { ...publish, trace: observation.trace ?? trace }, observation),
-    );
-  }
-
-  async #send(target: PublishTarget, publish: Publish, observation?: Observation): Promise<void> {
-    const message = this.encode(publish);
-    observation?.sends(message);
-    let failures: readonly PublishFailure[];
-    try {
-      failures = await target.pubsub.component.publish([message]);
-    } catch (error) {
-      throw publishFailed(target.address, error);
-    }
-    if (failures[0] !== undefined) throw publishFailed(target.address, failures[0].error);
-    this.#emitPublished(target, message);
+    return this.#sender.send(target, publish);
   }
 
   /** Encodes all messages, then publishes them in portions of at most `limitBytes`. */
   sendBulk(target: PublishTarget, entries: readonly BulkPublish[], limitBytes: number): Promise<void> {
-    this.#deps.admit();
-    const { probe } = this.#deps;
-    if (probe === undefined) return this.#sendBulk(target, this.#encodeAll(entries), limitBytes);
-    const trace = entries[0]?.publish.trace;
-    return observe(probe, { type: 'publish', ...target.address, trace }, (observation) =>
-      this.#sendBulk(target, this.#encodeAll(entries, observation), limitBytes),
-    );
-  }
-
-  #encodeAll(entries: readonly BulkPublish[], observation?: Observation): EncodedEntry[] {
-    return entries.map(({ entryId, publish }) => {
-      const trace = observation?.trace ?? publish.trace;
-      const message = this.encode(trace === publish.trace ? publish : { ...publish, trace });
-      observation?.sends(message);
-      return { entryId, message };
-    });
-  }
-
-  async #sendBulk(target: PublishTarget, encoded: readonly EncodedEntry[], limitBytes: number): Promise<void> {
-    const failed = await publishInPortions(target.pubsub.component, encoded, limitBytes);
-    for (const { entryId, message } of encoded) if (!failed.has(entryId)) this.#emitPublished(target, message);
-    if (failed.size > 0) throw bulkFailed(encoded, failed);
+    return this.#sender.sendBulk(target, entries, limitBytes);
   }
 
   /** The message as it would be published. @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` */
   encode(publish: Publish): Message {
-    const { envelope, clock } = this.#deps;
-    return encodeMessage(publish, envelope, () => clock.now());
-  }
-
-  #emitPublished({ address }: PublishTarget, message: Message): void {
-    const { events } = this.#deps;
-    const { pubsubName, topic } = address;
-    if (events.listenerCount('published') > 0)
-      events.emit('published', { pubsubName, topic, messageId: message.id }, message);
+    return this.#sender.encode(publish);
   }
 
   /** Delivers messages to a function; call the returned function to end that. */

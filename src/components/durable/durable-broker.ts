@@ -2,7 +2,7 @@ import { workplaceOf } from '../../cluster/workplace-of.ts';
 import { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
 import { retryOnConflict } from '../../state/retry-on-conflict.ts';
-import type { Precondition, StateStore } from '../../state/store.ts';
+import type { StateStore } from '../../state/store.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
@@ -10,21 +10,18 @@ import type { QueueAccess } from '../queue-access.ts';
 import type { DeadLetterRetention } from '../retention.ts';
 import type { TopicPatterns } from '../topic-patterns.ts';
 import { Backlogs } from './backlog.ts';
-import { encodeQueued } from './codec.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
 import { Delegates } from './delegates.ts';
 import { DurableQueues } from './durable-queues.ts';
 import { EndedGroups, MAX_TRIES } from './ended-groups.ts';
 import type { GroupName } from './group-record.ts';
 import { Layout, type QueueLayout } from './layout.ts';
-import { MAX_BYTES, noFailures, refusalOf, refuse, tooLarge } from './publish-errors.ts';
 import { DurableQueue } from './queue.ts';
+import { QueuePublisher } from './queue-publisher.ts';
 import { QueueTable } from './queue-table.ts';
 import { SequenceAllocator } from './sequence-allocator.ts';
 import { StartupMessages } from './startup-messages.ts';
 import { Upkeep } from './upkeep.ts';
-
-const NO_QUEUES: readonly DurableQueue[] = [];
 
 /** The settings of a component. */
 export interface BrokerSettings {
@@ -33,7 +30,7 @@ export interface BrokerSettings {
   readonly patterns: TopicPatterns;
 }
 
-/** One durable pub/sub component in one store: its groups, numbers and publishes. */
+/** One durable pub/sub component in one store: its groups and their queues. */
 export class DurableBroker implements Broker {
   readonly #store: StateStore;
   readonly #component: string;
@@ -48,7 +45,7 @@ export class DurableBroker implements Broker {
   readonly #delegates: Delegates;
   readonly #table: QueueTable;
   readonly queues: QueueAccess;
-  readonly #backlogs: Backlogs | undefined;
+  readonly #publisher: QueuePublisher;
   readonly #upkeep: Upkeep;
 
   private constructor(component: string, context: ComponentContext, settings: BrokerSettings) {
@@ -81,10 +78,14 @@ export class DurableBroker implements Broker {
       reviewLeases: () => this.#delegates.review(true),
       abandoned: () => this.#upkeep.abandoned,
     });
-    this.#backlogs =
+    const backlogs =
       maxQueueMessages === Number.POSITIVE_INFINITY
         ? undefined
         : new Backlogs({ store: state, commits, numbers, clock, limit: maxQueueMessages });
+    const startup = this.#startup;
+    this.#publisher = new QueuePublisher({
+      ...{ store: state, commits, groups, ended, numbers, table, startup, backlogs, context },
+    });
     this.#upkeep = new Upkeep({
       ...{ store: state, groups, ended, table, queues: this.queues, retention, clock, logger, track },
     });
@@ -127,113 +128,9 @@ export class DurableBroker implements Broker {
     });
   }
 
-  /** Each message goes to all its groups or to none. Publishes of one turn of the event loop share a commit. */
+  /** Each message goes to all its groups or to none. */
   publish(messages: readonly Message[], { appId }: ComponentContext): Promise<readonly PublishFailure[]> {
-    return this.#isPrepared(messages) ? this.#publishAll(messages, appId) : this.#publishPrepared(messages, appId);
-  }
-
-  async #publishPrepared(messages: readonly Message[], appId: string): Promise<readonly PublishFailure[]> {
-    // No await may come between this check and the use of numbers and groups.
-    while (!this.#isPrepared(messages)) await this.#prepare(messages, appId).catch(refuse);
-    return this.#publishAll(messages, appId);
-  }
-
-  /** No async functions for one message: they take memory for each one that waits for the disk. */
-  #publishAll(messages: readonly Message[], appId: string): Promise<readonly PublishFailure[]> {
-    const [only] = messages;
-    if (messages.length === 1 && only !== undefined) return this.#publishOne(only, appId).then(noFailures, refuse);
-    return this.#publishEach(messages, appId);
-  }
-
-  async #publishEach(messages: readonly Message[], appId: string): Promise<readonly PublishFailure[]> {
-    const results = await Promise.allSettled(messages.map((message) => this.#publishOne(message, appId)));
-    return results.flatMap((result, index) =>
-      result.status === 'rejected' ? [{ index, error: refusalOf(result.reason) }] : [],
-    );
-  }
-
-  #isPrepared(messages: readonly Message[]): boolean {
-    if (this.#groups.mayBeOutdated || !this.#numbers.has(messages.length)) return false;
-    if (messages.some((message) => this.#needsKeeper(message))) return false;
-    return this.#backlogs === undefined || this.#backlogs.know(this.#queuesOf(messages), messages.length);
-  }
-
-  #queuesOf(messages: readonly Message[]): readonly DurableQueue[] {
-    return messages.flatMap(({ topic }) => [...(this.#table.of(topic)?.values() ?? NO_QUEUES)]);
-  }
-
-  async #prepare(messages: readonly Message[], appId: string): Promise<void> {
-    if (this.#groups.mayBeOutdated) await this.#groups.read();
-    if (!this.#numbers.has(messages.length)) await this.#numbers.reserve(messages.length);
-    for (const message of messages) if (this.#needsKeeper(message)) await this.#addKeeper(message.topic, appId);
-    await this.#backlogs?.count(this.#queuesOf(messages), messages.length);
-  }
-
-  /** Whether it is a dead letter on a topic without groups, which would be lost. */
-  #needsKeeper({ deadLetter, topic }: Message): boolean {
-    return deadLetter !== undefined && this.#table.of(topic) === undefined;
-  }
-
-  async #addKeeper(topic: string, group: string): Promise<void> {
-    await this.#ended.finish(topic);
-    if (!(await this.#groups.addKeeper({ topic, group }))) return;
-    this.#context.logger.warn({ topic, group }, 'nobody has subscribed to the topic of a dead letter: it is kept');
-  }
-
-  #publishOne(message: Message, appId: string): Promise<unknown> {
-    const groups = this.#table.of(message.topic);
-    const { guard } = this.#groups;
-    if (groups === undefined && !this.#startup.isOpen) return this.#publishWithoutGroups(message, appId);
-    const value = encodeQueued({ message, attempts: 0 });
-    if (value.length > MAX_BYTES && message.deadLetter !== undefined) {
-      // The message fitted without its origin, and a dead letter must not be refused.
-      const { deadLetter: _origin, ...rest } = message;
-      return this.#publishOne(rest, appId);
-    }
-    if (value.length > MAX_BYTES) return Promise.reject(tooLarge(value.length));
-    // A dead letter must not be refused.
-    const full = message.deadLetter === undefined ? groups && this.#backlogs?.reserve(groups) : undefined;
-    if (full !== undefined) return Promise.reject(full);
-    const number = this.#numbers.next();
-    const queues = groups === undefined ? NO_QUEUES : [...groups.values()];
-    const put = queues.map((queue) => ({ key: queue.beginPublish(number), value }));
-    const keptKey = this.#mayKeep(message) ? this.#startup.keep(message.topic, number, value.length) : undefined;
-    if (keptKey !== undefined) put.push({ key: keptKey, value });
-    else if (groups === undefined) return this.#publishWithoutGroups(message, appId);
-    const onDurable = (): void => {
-      for (const [at, { key }] of put.entries()) queues[at]?.onPublished(message, number, key);
-    };
-    return this.#commits.commit({ put, fence: guard, onDurable }).catch((error: unknown) => {
-      for (const [at, { key }] of put.entries()) queues[at]?.onPublishFailed(key);
-      if (keptKey !== undefined) this.#startup.notKept(keptKey);
-      return this.#publishAgain(message, appId, guard, error);
-    });
-  }
-
-  /** In the startup period, a message is kept for groups to come; those get dead letters from the group that keeps them. */
-  #mayKeep({ topic }: Message): boolean {
-    return this.#startup.isOpen && this.#groups.keeperOf(topic) === undefined;
-  }
-
-  /** Handles a message on a topic without known groups. */
-  async #publishWithoutGroups(message: Message, appId: string): Promise<void> {
-    const { guard } = this.#groups;
-    // Another process may have added a group unnoticed: check in the store.
-    if (this.#store.isExclusive !== true && this.#context.shards !== undefined) {
-      try {
-        await this.#commits.commit({ fence: guard });
-      } catch (error) {
-        return this.#publishAgain(message, appId, guard, error);
-      }
-    }
-    this.#context.noGroup?.(message.topic, 1);
-  }
-
-  /** Publishes a message again if a group was added to which it has to go as well. */
-  async #publishAgain(message: Message, appId: string, guard: Precondition, error: unknown): Promise<void> {
-    await this.#groups.refused(guard, error);
-    while (!this.#isPrepared([message])) await this.#prepare([message], appId);
-    await this.#publishOne(message, appId);
+    return this.#publisher.publish(messages, appId);
   }
 
   /**
