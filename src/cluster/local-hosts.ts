@@ -98,6 +98,11 @@ export function keepLocalHosts(store: StateStore, hosts: LocalHosts): LocalHosts
   return hosts;
 }
 
+/** Whether two objects give access to the same open store. Of two views of a frozen store it is not known: `false`. */
+export function isSameStore(one: StateStore, other: StateStore): boolean {
+  return one === other || localHostsOf(one) === localHostsOf(other);
+}
+
 /**
  * Whether all hosts of a store are local: only one process can have it open, and they can be attached to it. A frozen
  * store object cannot have hosts attached.

@@ -1,4 +1,5 @@
 import type { ComponentContext } from './component.ts';
+import type { MessageCommits } from './message-commits.ts';
 import type { ComponentSubscription, Message, PublishFailure, PubSubComponent, SubscribeOptions } from './pubsub.ts';
 import type { QueueAccess } from './queue-access.ts';
 
@@ -8,6 +9,8 @@ export interface Broker {
   subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription>;
   /** Access to the queues. */
   readonly queues: QueueAccess;
+  /** Publishes messages in commits of others. Absent: it does not keep them in a state store. */
+  commitsFor?(context: ComponentContext): MessageCommits;
   /** Resolves once every settlement is recorded or has failed. */
   flushed(): Promise<void>;
   /** A sidecar no longer uses the broker. */
@@ -32,6 +35,16 @@ export class BrokerAccess implements PubSubComponent {
 
   get queues(): QueueAccess {
     return this.#broker.queues;
+  }
+
+  get commits(): MessageCommits | undefined {
+    const commits = this.#broker.commitsFor?.(this.#context);
+    return (
+      commits && {
+        store: commits.store,
+        commitWith: async (messages, batch) => (this.#closed ? undefined : commits.commitWith(messages, batch)),
+      }
+    );
   }
 
   async subscribe(options: SubscribeOptions): Promise<ComponentSubscription> {

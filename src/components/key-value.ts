@@ -1,3 +1,4 @@
+import type { Batch, StateStore } from '../state/store.ts';
 import type { ComponentContext, OpenStore, StoreDefinition } from './component.ts';
 
 /**
@@ -39,6 +40,9 @@ export interface KeyValueStore extends OpenStore {
 
   /** The events that transactions have left. Absent: the store has no place for them, and there is no outbox on it. */
   readonly outbox?: KeyValueOutbox;
+
+  /** The store of the sidecar's own kind that has the values. Absent: they are elsewhere. @internal */
+  readonly stateStore?: StateStore;
 }
 
 /** A value as it is stored. @public */
@@ -102,6 +106,12 @@ export interface WriteOptions {
   readonly isStrong?: boolean;
   /** Events to leave in the outbox in the same commit. Only with `atomic`, and a store with an outbox. */
   readonly events?: readonly OutboxEvent[];
+  /**
+   * Commits a batch of {@link KeyValueStore.stateStore} with the messages of the events, which are then not left in the
+   * outbox. Resolves with the version, or with `undefined` if they cannot be published so: nothing was written then.
+   * Rejects as a commit does. Only with `events`. @internal
+   */
+  readonly publish?: (batch: Batch) => Promise<number | undefined>;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Expected } from '../util/expected.ts';
 import type { ComponentContext, ComponentDefinition } from './component.ts';
+import type { MessageCommits } from './message-commits.ts';
 import type { QueueAccess } from './queue-access.ts';
 
 /** A W3C trace context. @public */
@@ -143,6 +144,8 @@ export interface PubSubComponent {
   subscribe(options: SubscribeOptions): Promise<ComponentSubscription>;
   /** Access to the queues, to operate them. Absent: the component, or its broker, has none to offer. */
   readonly queues?: QueueAccess | undefined;
+  /** Publishes messages in commits of others. Absent: the component does not keep them in a state store. @internal */
+  readonly commits?: MessageCommits | undefined;
   /** Ends all subscriptions; later publishes fail. May be called twice. */
   close(): Promise<void>;
 }

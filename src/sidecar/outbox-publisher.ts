@@ -17,6 +17,11 @@ export function outboxPublisher(pubsub: PubSubService): OutboxPublisher {
       const target = pubsub.targetInCode(to, NO_METADATA);
       return pubsub.send(target, messageOf(target, event));
     },
+    prepareInCommit: (to, events, store) => {
+      const target = pubsub.targetInCode(to, NO_METADATA);
+      const messages = events.map((event) => messageOf(target, event));
+      return pubsub.prepareInCommit(target, messages, store);
+    },
   };
 }
 

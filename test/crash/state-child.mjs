@@ -1,9 +1,12 @@
-// One life of an application that saves orders with an outbox, and says what it did.
+// One life of an application that saves orders with an outbox, and says what it did. The first argument is the directory
+// of its state; the second one, if there is one, that of the orders: their events are then relayed.
 //   C <n>           the transaction of order <n> was acknowledged
 //   E <n> <id>      its event was delivered
 import { durablePubSub, keyValueStore, Sidecar } from 'insidecar';
 import { embedded } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
+
+const [, ordersPath] = process.argv.slice(2);
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -11,7 +14,13 @@ const sidecar = new Sidecar({
   appId: 'crash',
   state: embedded({ path }),
   logger,
-  components: [keyValueStore('orders', { outbox: { pubsubName: 'pubsub', topic: 'placed' } }), durablePubSub('pubsub')],
+  components: [
+    keyValueStore('orders', {
+      outbox: { pubsubName: 'pubsub', topic: 'placed' },
+      ...(ordersPath && { store: embedded({ path: ordersPath }) }),
+    }),
+    durablePubSub('pubsub'),
+  ],
 });
 let quietSince = Date.now();
 await sidecar.start();

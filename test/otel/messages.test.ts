@@ -1,7 +1,8 @@
 import { createNoopMeter, type Meter, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
-import { durablePubSub } from '../../src/index.ts';
+import { durablePubSub, memoryStore } from '../../src/index.ts';
 import { NEVER } from '../support/app.ts';
+import { OutboxWorld } from '../support/outbox-world.ts';
 import { Requests } from '../support/requests.ts';
 import { linked, RecordedTelemetry, telemetryWithoutSdk, traceparentOf } from '../support/telemetry.ts';
 import { startWorld } from '../support/world.ts';
@@ -327,4 +328,22 @@ test('telemetry that throws fails no publish and no delivery', async () => {
   await world.clock.settled();
   expect(world.deliveries.map(({ json }) => json?.['data'])).toEqual([{ id: 1 }]);
   expect(world.deliveries[0]?.headers['traceparent']).toBe(traceparentOf(recorded.one('process orders')));
+});
+
+test('events in the commit of a transaction have one producer span, a child of its span', async () => {
+  await using recorded = new RecordedTelemetry();
+  await using world = await new OutboxWorld({ state: memoryStore(), telemetry: recorded.telemetry() }).start();
+  const traceparents: unknown[] = [];
+  await world.sidecar.pubsub.subscribe('pubsub', 'placed', (event) => void traceparents.push(event['traceparent']));
+  await world.transact({ a: 1, b: 2 });
+  await world.clock.settled();
+
+  const published = recorded.one('publish placed');
+  expect(published.parentSpanContext?.spanId).toBe(recorded.one('state transact').spanContext().spanId);
+  expect(published.attributes['messaging.batch.message_count']).toBe(2);
+  expect(traceparents).toEqual([traceparentOf(published), traceparentOf(published)]);
+
+  await expect(world.transact({ a: 1 }, '7')).rejects.toThrow();
+  const [, refused] = recorded.named('publish placed');
+  expect(refused?.status.code).toBe(SpanStatusCode.ERROR);
 });

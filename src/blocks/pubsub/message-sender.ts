@@ -1,10 +1,13 @@
+import { isSameStore } from '../../cluster/local-hosts.ts';
 import type { Message, PublishFailure } from '../../components/pubsub.ts';
 import { type Observation, observe } from '../../probe.ts';
+import type { StateStore } from '../../state/store.ts';
 import type { DeliveryDeps } from './delivery/delivery-deps.ts';
 import { publishFailed } from './errors.ts';
 import type { PublishTarget } from './publish-targets.ts';
 import { bulkFailed, type EncodedEntry, publishInPortions } from './publishing/bulk-publish.ts';
 import { encodeMessage, type Publish } from './publishing/encode.ts';
+import { PublishInCommit } from './publishing/publish-in-commit.ts';
 
 /** A message of a bulk publish. */
 export interface BulkPublish {
@@ -71,6 +74,25 @@ export class MessageSender {
     const failed = await publishInPortions(target.pubsub.component, encoded, limitBytes);
     for (const { entryId, message } of encoded) if (!failed.has(entryId)) this.#emitPublished(target, message);
     if (failed.size > 0) throw bulkFailed(encoded, failed);
+  }
+
+  /**
+   * Encodes messages that are to be published in a commit of another block on a store. `undefined` if the component does
+   * not keep its messages in that store.
+   */
+  prepareInCommit(
+    target: PublishTarget,
+    publishes: readonly Publish[],
+    store: StateStore,
+  ): PublishInCommit | undefined {
+    const { commits } = target.pubsub.component;
+    if (commits === undefined || !isSameStore(commits.store, store)) return undefined;
+    const observation = this.#deps.probe?.begin({ type: 'publish', ...target.address, trace: undefined });
+    const messages = publishes.map((publish) => this.#encodeFor(publish, observation));
+    const onPublished = (): void => {
+      for (const message of messages) this.#emitPublished(target, message);
+    };
+    return new PublishInCommit({ commits, messages, observation, onPublished });
   }
 
   /** The message as it would be published. @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` */

@@ -1,3 +1,4 @@
+import type { MessageCommits } from '../../components/message-commits.ts';
 import type {
   ComponentSubscription,
   Message,
@@ -36,6 +37,16 @@ export class OutsidePubSub implements PubSubComponent {
   get queues(): QueueAccess | undefined {
     const { queues } = this.#component;
     return queues && queuesOutside(queues);
+  }
+
+  get commits(): MessageCommits | undefined {
+    const { commits } = this.#component;
+    return (
+      commits && {
+        store: commits.store,
+        commitWith: (messages, batch) => outside(() => commits.commitWith(messages, batch)),
+      }
+    );
   }
 
   close(): Promise<void> {

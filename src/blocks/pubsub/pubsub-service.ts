@@ -3,6 +3,7 @@ import { type Patience, WHILE_IT_WORKS } from '../../cluster/patience.ts';
 import type { Message, PubSubDefinition } from '../../components/pubsub.ts';
 import { SidecarError } from '../../errors.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
+import type { StateStore } from '../../state/store.ts';
 import type { Expected, ExpectedOne } from '../../util/expected.ts';
 import type { BlockService } from '../block-service.ts';
 import { componentContext } from '../component-context.ts';
@@ -30,6 +31,7 @@ import type { RouteExplanation } from './operating/queue-types.ts';
 import { type PublishTarget, PublishTargets } from './publish-targets.ts';
 import type { Publish } from './publishing/encode.ts';
 import type { EnvelopeAddress, PublishDestination } from './publishing/envelope.ts';
+import type { PublishInCommit } from './publishing/publish-in-commit.ts';
 import { Unsubscribed, type UnsubscribedTopic } from './publishing/unsubscribed.ts';
 import { maySubscribe } from './scopes.ts';
 
@@ -105,6 +107,15 @@ export class PubSubService implements BlockService {
   /** The message as it would be published. @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` */
   encode(publish: Publish): Message {
     return this.#sender.encode(publish);
+  }
+
+  /** Prepares messages to be published in a commit on a store; `undefined` if they are not kept there. */
+  prepareInCommit(
+    target: PublishTarget,
+    publishes: readonly Publish[],
+    store: StateStore,
+  ): PublishInCommit | undefined {
+    return this.#sender.prepareInCommit(target, publishes, store);
   }
 
   /** Delivers messages to a function; call the returned function to end that. */

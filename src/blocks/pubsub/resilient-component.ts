@@ -1,3 +1,4 @@
+import type { MessageCommits } from '../../components/message-commits.ts';
 import type {
   ComponentSubscription,
   Message,
@@ -51,6 +52,11 @@ export class ResilientPubSub implements PubSubComponent {
 
   get queues(): QueueAccess | undefined {
     return this.#component.queues;
+  }
+
+  /** These commits follow the policy of the store that is written. */
+  get commits(): MessageCommits | undefined {
+    return this.#component.commits;
   }
 
   close(): Promise<void> {

@@ -14,7 +14,7 @@ import { fold, roundsOf } from './fold.ts';
 import { checkKey } from './key-prefix.ts';
 import { type KeyListOptions, type KeyPage, listKeys } from './list-keys.ts';
 import { OpenStateStore } from './open-state-store.ts';
-import { StateOutboxes } from './outbox/outboxes.ts';
+import { type EventOptions, StateOutboxes } from './outbox/outboxes.ts';
 import type { OutboxPublisher } from './outbox/publisher.ts';
 import type { StateQueryPlan } from './query/parse-query.ts';
 import { type QueryPage, runQuery } from './query/run-query.ts';
@@ -156,7 +156,7 @@ export class StateService implements BlockService {
     this.#deps.admit();
     const code = 'ERR_STATE_TRANSACTION';
     const outbox = this.#outboxes.of(store.name);
-    const events = outbox?.eventsOf(all);
+    const events = outbox?.eventsOf(all) ?? [];
     const saved = all.filter((change) => !isProjection(change));
     const folded = fold(saved, (change) => store.operation(change));
     if ('refused' in folded) throw refusedChange(code, store, folded.refused);
@@ -165,12 +165,13 @@ export class StateService implements BlockService {
     const isStrong = all.some((change) => change.isStrong);
     let outcomes: readonly WriteOutcome[];
     try {
-      outcomes = await store.write(operations, { atomic: true, isStrong, ...(events === undefined ? {} : { events }) });
+      const write = (options: EventOptions): Promise<readonly WriteOutcome[]> =>
+        store.write(operations, { atomic: true, isStrong, ...options });
+      outcomes = await (outbox === undefined ? write({}) : outbox.write(events, write));
     } catch (error) {
       throw storeFailed(code, store.name, undefined, error);
     }
     this.#checkDone(store, changes, outcomes);
-    if (events !== undefined && events.length > 0) outbox?.relay();
     return new Map(
       changes.flatMap(({ key }, index) => {
         const outcome = outcomes[index];

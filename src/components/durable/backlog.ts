@@ -95,6 +95,14 @@ export class Backlogs {
     return undefined;
   }
 
+  /** Gives the room of a message back that was certainly not written. */
+  release(queues: readonly DurableQueue[]): void {
+    for (const queue of queues) {
+      const backlog = this.#backlogs.get(queue);
+      if (backlog !== undefined) backlog.room++;
+    }
+  }
+
   #roomOf(queue: DurableQueue): number {
     return this.#backlogs.get(queue)?.room ?? 0;
   }

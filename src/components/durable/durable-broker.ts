@@ -5,6 +5,7 @@ import { retryOnConflict } from '../../state/retry-on-conflict.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
+import type { MessageCommits } from '../message-commits.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import type { DeadLetterRetention } from '../retention.ts';
@@ -131,6 +132,11 @@ export class DurableBroker implements Broker {
   /** Each message goes to all its groups or to none. */
   publish(messages: readonly Message[], { appId }: ComponentContext): Promise<readonly PublishFailure[]> {
     return this.#publisher.publish(messages, appId);
+  }
+
+  commitsFor({ appId }: ComponentContext): MessageCommits {
+    const [store, publisher] = [this.#store, this.#publisher];
+    return { store, commitWith: (messages, batch) => publisher.commitWith(messages, batch, appId) };
   }
 
   /**

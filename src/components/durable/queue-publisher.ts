@@ -1,5 +1,6 @@
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
-import type { Precondition, Put, StateStore } from '../../state/store.ts';
+import { isConflict, isStateError } from '../../state/errors.ts';
+import type { Batch, Precondition, Put, StateStore } from '../../state/store.ts';
 import type { ComponentContext } from '../component.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
 import type { Backlogs } from './backlog.ts';
@@ -76,6 +77,53 @@ export class QueuePublisher {
     );
   }
 
+  /** Writes messages and a batch in one commit; see {@link MessageCommits.commitWith}. */
+  async commitWith(messages: readonly Message[], batch: Batch, appId: string): Promise<number | undefined> {
+    const { commits, groups } = this.#deps;
+    for (;;) {
+      // No await may come between this check and the use of numbers and groups.
+      while (!this.#isPrepared(messages)) if (!(await this.#hasPrepared(messages, appId))) return undefined;
+      const { guard: fence } = groups;
+      const plans = this.#planAll(messages);
+      if (plans === undefined) return undefined;
+      const put = [...(batch.put ?? NO_PUTS), ...plans.flatMap((plan) => plan.put)];
+      const onDurable = (): void => {
+        for (const plan of plans) this.#published(plan);
+      };
+      try {
+        return await commits.commit({ ...batch, put, fence, onDurable });
+      } catch (error) {
+        for (const plan of plans) this.#notPublished(plan, error);
+        // Such as too large with the messages. Nothing was written.
+        if (isStateError(error) && error.kind === 'invalid') return undefined;
+        await groups.refused(fence, error);
+      }
+    }
+  }
+
+  async #hasPrepared(messages: readonly Message[], appId: string): Promise<boolean> {
+    try {
+      await this.#prepare(messages, appId);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** What is to be written of all messages; `undefined` if one of them is refused. */
+  #planAll(messages: readonly Message[]): readonly PublishPlan[] | undefined {
+    const plans: PublishPlan[] = [];
+    for (const message of messages) {
+      const plan = this.#plan(message);
+      if (plan instanceof Error) {
+        for (const one of plans) this.#notWritten(one);
+        return undefined;
+      }
+      plans.push(plan);
+    }
+    return plans;
+  }
+
   #isPrepared(messages: readonly Message[]): boolean {
     const { groups, numbers, backlogs } = this.#deps;
     if (groups.mayBeOutdated || !numbers.has(messages.length)) return false;
@@ -114,7 +162,7 @@ export class QueuePublisher {
     if (put.length === 0) return this.#publishWithoutGroups(plan, appId);
     const onDurable = (): void => this.#published(plan);
     return this.#deps.commits.commit({ put, fence, onDurable }).catch((error: unknown) => {
-      this.#notPublished(plan);
+      this.#notPublished(plan, error);
       return this.#publishAgain(plan, appId, error);
     });
   }
@@ -157,7 +205,19 @@ export class QueuePublisher {
   }
 
   /** The commit of a plan was refused, or its outcome is unknown. */
-  #notPublished({ queues, put, keptKey }: PublishPlan): void {
+  #notPublished(plan: PublishPlan, error: unknown): void {
+    if (isConflict(error)) this.#notWritten(plan);
+    else this.#endPlan(plan);
+  }
+
+  /** Nothing of a plan was written. */
+  #notWritten(plan: PublishPlan): void {
+    // Dead letters need no room.
+    if (plan.message.deadLetter === undefined) this.#deps.backlogs?.release(plan.queues);
+    this.#endPlan(plan);
+  }
+
+  #endPlan({ queues, put, keptKey }: PublishPlan): void {
     for (const [at, { key }] of put.entries()) queues[at]?.onPublishFailed(key);
     if (keptKey !== undefined) this.#deps.startup.notKept(keptKey);
   }

@@ -1,14 +1,13 @@
 import { isConflict } from '../../state/errors.ts';
 import { compareKeys, keyAfter } from '../../state/keys.ts';
 import { readTogether } from '../../state/read-together.ts';
-import type { Entry, Precondition, Put, StateStore } from '../../state/store.ts';
+import type { Batch, Entry, Precondition, Put, StateStore } from '../../state/store.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { ComponentContext } from '../component.ts';
 import type {
   KeyedValue,
   KeyValueOperation,
   KeyValueStore,
-  OutboxEvent,
   StoredValue,
   WriteOptions,
   WriteOutcome,
@@ -59,6 +58,10 @@ export class EngineKeyValue implements KeyValueStore {
     this.#sweep.start();
   }
 
+  get stateStore(): StateStore {
+    return this.#store;
+  }
+
   get failure(): Error | undefined {
     return this.#store.failure;
   }
@@ -100,7 +103,7 @@ export class EngineKeyValue implements KeyValueStore {
   }
 
   async write(operations: readonly KeyValueOperation[], options: WriteOptions): Promise<readonly WriteOutcome[]> {
-    if (options.atomic || operations.length === 1) return this.#writeTogether(operations, options.events);
+    if (options.atomic || operations.length === 1) return this.#writeTogether(operations, options);
     const outcomes: Promise<readonly WriteOutcome[]>[] = [];
     const indexes: number[] = [];
     for (const group of groupsOf(operations)) {
@@ -119,18 +122,15 @@ export class EngineKeyValue implements KeyValueStore {
   /** All or nothing, in one commit. */
   async #writeTogether(
     operations: readonly KeyValueOperation[],
-    events: readonly OutboxEvent[] = [],
+    options: Omit<WriteOptions, 'atomic'> = {},
   ): Promise<readonly WriteOutcome[]> {
     if (operations.length === 0) return [];
     const plan = new WritePlan(operations, this.#layout, this.#clock.now());
-    const eventPuts = events.map(({ id, bytes }) => ({ key: this.#layout.event(id), value: encodeEvent(bytes, 0) }));
     for (let tries = 1; ; tries++) {
       if (plan.refused !== undefined)
         return operations.map((operation) => (operation === plan.refused ? REFUSED : SKIPPED));
       try {
-        const batch = plan.batch();
-        batch.put.push(...eventPuts);
-        const version = await this.#store.commit(batch);
+        const version = await this.#commit(plan.batch(), options);
         if (plan.firstDueAt !== undefined) this.#sweep.expect(plan.firstDueAt);
         return operations.map((operation) =>
           operation.kind === 'remove' ? DONE : { status: 'done', etag: etagOf(version, plan.expiryOf(operation)) },
@@ -142,11 +142,26 @@ export class EngineKeyValue implements KeyValueStore {
     }
   }
 
+  /** Commits with the events: their messages, or if those cannot be published, what the outbox keeps. */
+  async #commit(batch: PlannedBatch, { events = [], publish }: Omit<WriteOptions, 'atomic'>): Promise<number> {
+    if (publish !== undefined) {
+      const version = await publish(batch);
+      if (version !== undefined) return version;
+    }
+    for (const { id, bytes } of events) batch.put.push({ key: this.#layout.event(id), value: encodeEvent(bytes, 0) });
+    return this.#store.commit(batch);
+  }
+
   /** Waits for the calls in flight, as the store does. */
   close(): Promise<void> {
     this.#closing ??= this.#sweep.stop().then(() => this.#closeStore());
     return this.#closing;
   }
+}
+
+/** A batch to which puts can be added. */
+interface PlannedBatch extends Batch {
+  readonly put: Put[];
 }
 
 /** The changes and preconditions of one commit. */
@@ -175,7 +190,7 @@ class WritePlan {
     return ttlMs === undefined ? undefined : Math.ceil(this.#now + ttlMs);
   }
 
-  batch(): { readonly require: Precondition[]; readonly put: Put[]; readonly delete: string[] } {
+  batch(): PlannedBatch {
     const require: Precondition[] = [];
     const put: Put[] = [];
     const removed: string[] = [];

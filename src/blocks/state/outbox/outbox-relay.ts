@@ -43,25 +43,41 @@ export class OutboxRelay {
   #running: Promise<void> | undefined;
   #isWoken = false;
   #isStarted = false;
+  /** Whether events may wait that it does not know of, or that it has not published. */
+  #mayWait = true;
 
   constructor(deps: OutboxRelayDeps) {
     this.#deps = deps;
-    this.#alarm = new Alarm(deps.clock, () => this.wake());
+    this.#alarm = new Alarm(deps.clock, () => this.#wake());
+  }
+
+  /**
+   * Whether events of this process or of former ones may wait that a message published now would overtake. It does not
+   * know what other processes have left, or have claimed, nor events that it has put off because they are refused.
+   */
+  get isBehind(): boolean {
+    return this.#mayWait;
   }
 
   /** Begins with what former processes have left. */
   start(): void {
     this.#isStarted = true;
-    this.wake();
+    this.#wake();
+  }
+
+  /** Events have been left. */
+  expect(): void {
+    this.#mayWait = true;
+    this.#wake();
   }
 
   /** There may be events. */
-  wake(): void {
+  #wake(): void {
     if (!this.#isStarted || this.#stopping.aborted) return;
     this.#isWoken = true;
     this.#running ??= outside(() => this.#run()).finally(() => {
       this.#running = undefined;
-      if (this.#isWoken) this.wake();
+      if (this.#isWoken) this.#wake();
     });
   }
 
@@ -90,6 +106,7 @@ export class OutboxRelay {
     try {
       while (!this.#stopping.aborted) {
         if (this.#claimed.length < PORTION && this.#claimed.every((event) => this.#isStuck(event))) await this.#claim();
+        this.#mayWait = this.#claimed.length > 0 || this.#isWoken;
         if (this.#claimed.length === 0 || !(await this.#publish())) return;
       }
     } finally {

@@ -1,11 +1,12 @@
-import type { KeyValueDefinition, OutboxEvent } from '../../../components/key-value.ts';
+import type { KeyValueDefinition, OutboxEvent, WriteOptions, WriteOutcome } from '../../../components/key-value.ts';
 import { SidecarError } from '../../../errors.ts';
+import type { StateStore } from '../../../state/store.ts';
 import type { BlockDeps } from '../../block-deps.ts';
 import type { StateChange } from '../change.ts';
 import type { OpenStateStore } from '../open-state-store.ts';
-import { type EventSource, eventsOf } from './events.ts';
+import { type EventSource, eventsOf, openEvent } from './events.ts';
 import { OutboxRelay } from './outbox-relay.ts';
-import type { OutboxPublisher } from './publisher.ts';
+import type { EventsInCommit, OutboxPublisher } from './publisher.ts';
 
 /** The dependencies of {@link StateOutboxes}. */
 export interface OutboxesDeps extends Pick<BlockDeps, 'appId' | 'wire' | 'clock' | 'newId' | 'logger' | 'work'> {
@@ -14,24 +15,68 @@ export interface OutboxesDeps extends Pick<BlockDeps, 'appId' | 'wire' | 'clock'
   readonly hasPubSub: (pubsubName: string) => boolean;
 }
 
+/** The dependencies of a {@link StateOutbox}. */
+interface OutboxDeps extends Pick<OutboxesDeps, 'publisher'> {
+  readonly source: EventSource;
+  readonly relay: OutboxRelay;
+  /** The state store that has the values; `undefined` if they are elsewhere. */
+  readonly stateStore: StateStore | undefined;
+}
+
+/** How the events of a transaction are written. */
+export type EventOptions = Pick<WriteOptions, 'events' | 'publish'>;
+
 /** The outbox of one store. */
 export class StateOutbox {
-  readonly #source: EventSource;
-  readonly relayer: OutboxRelay;
+  readonly #deps: OutboxDeps;
 
-  constructor(source: EventSource, relayer: OutboxRelay) {
-    this.#source = source;
-    this.relayer = relayer;
+  constructor(deps: OutboxDeps) {
+    this.#deps = deps;
   }
 
   /** The events of a transaction. */
   eventsOf(changes: readonly StateChange[]): readonly OutboxEvent[] {
-    return eventsOf(changes, this.#source);
+    return eventsOf(changes, this.#deps.source);
   }
 
-  /** Events have been written: publishes them. */
-  relay(): void {
-    this.relayer.wake();
+  /**
+   * Has a transaction written with its events. Their messages are in the same commit if the pub/sub component keeps them
+   * in the same store. Otherwise, while earlier events wait, and if they are refused, such as by a full queue, the events
+   * are left in the outbox, and are published from there.
+   */
+  async write(
+    events: readonly OutboxEvent[],
+    write: (options: EventOptions) => Promise<readonly WriteOutcome[]>,
+  ): Promise<readonly WriteOutcome[]> {
+    if (events.length === 0) return write({});
+    const inCommit = this.#prepareInCommit(events);
+    try {
+      const outcomes = await write(
+        inCommit === undefined ? { events } : { events, publish: (batch) => inCommit.commit(batch) },
+      );
+      if (inCommit?.isPublished !== true && outcomes.every(({ status }) => status === 'done'))
+        this.#deps.relay.expect();
+      return outcomes;
+    } finally {
+      inCommit?.end();
+    }
+  }
+
+  #prepareInCommit(events: readonly OutboxEvent[]): EventsInCommit | undefined {
+    const { publisher, relay, source, stateStore } = this.#deps;
+    if (stateStore === undefined || relay.isBehind) return undefined;
+    const cloudEvents = events.map(({ bytes }) => openEvent(bytes).event);
+    return publisher().prepareInCommit(source.destination, cloudEvents, stateStore);
+  }
+
+  /** Publishes what former processes have left. */
+  start(): void {
+    this.#deps.relay.start();
+  }
+
+  /** Waits for the events that are being published. */
+  stop(): Promise<void> {
+    return this.#deps.relay.stop();
   }
 }
 
@@ -60,7 +105,7 @@ export class StateOutboxes {
           'ERR_CONFIGURATION',
           `state store ${name} publishes to ${JSON.stringify(pubsubName)}, and there is no such pub/sub component`,
         );
-      const { outbox } = find(name).store;
+      const { outbox, stateStore } = find(name).store;
       if (outbox === undefined)
         throw new SidecarError(
           'ERR_CONFIGURATION',
@@ -70,17 +115,17 @@ export class StateOutboxes {
       const check = (event: Uint8Array): void => this.#deps.publisher().check(destination, event);
       const source = { appId, eventType: wire.eventType, now: () => clock.now(), newId, destination, check };
       const relay = new OutboxRelay({ ...this.#deps, storeName: name, outbox });
-      this.#byStore.set(name, new StateOutbox(source, relay));
+      this.#byStore.set(name, new StateOutbox({ publisher: this.#deps.publisher, source, relay, stateStore }));
     }
   }
 
   /** Publishes what former processes have left. */
   start(): void {
-    for (const { relayer } of this.#byStore.values()) relayer.start();
+    for (const outbox of this.#byStore.values()) outbox.start();
   }
 
   /** Waits for the events that are being published. */
   async stop(): Promise<void> {
-    await Promise.all([...this.#byStore.values()].map(({ relayer }) => relayer.stop()));
+    await Promise.all([...this.#byStore.values()].map((outbox) => outbox.stop()));
   }
 }
