@@ -174,6 +174,8 @@ const COSTS: ReadonlyMap<string, Cost> = new Map<string, Cost>([
 ]);
 
 function comparisonSteps(left: unknown, right: unknown): number {
+  // Most comparisons: with each element of a long list, for instance.
+  if (typeof left !== 'object' || typeof right !== 'object') return textSteps(left, right);
   const comparison = new Comparison();
   comparison.mayBeEqual(left, right);
   return comparison.steps;
@@ -184,12 +186,12 @@ class Comparison {
   steps = 0;
 
   mayBeEqual(left: unknown, right: unknown): boolean {
-    this.steps += 1;
     if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) {
-      this.steps += Math.min(lengthOf(left), lengthOf(right)) / COMPARED;
+      this.steps += textSteps(left, right);
       // Numbers of different types may be equal.
       return left === right || (typeof left !== 'string' && typeof left !== 'boolean');
     }
+    this.steps += 1;
     if (left === right) return true;
     if (Array.isArray(left) && Array.isArray(right)) return this.#mayListsBeEqual(left, right);
     if (isUint8Array(left) && isUint8Array(right)) this.steps += Math.min(left.length, right.length) / COMPARED;
@@ -215,6 +217,10 @@ class Comparison {
     }
     return true;
   }
+}
+
+function textSteps(left: unknown, right: unknown): number {
+  return typeof left === 'string' && typeof right === 'string' ? 1 + Math.min(left.length, right.length) / COMPARED : 1;
 }
 
 function isMap(value: object): boolean {
@@ -249,8 +255,9 @@ function searchSteps(length: number, soughtLength: number, maxQuick: number): nu
 
 /** Of a text, a list or bytes; 0 of all else. */
 function lengthOf(value: unknown): number {
-  if (typeof value === 'string' || Array.isArray(value) || isUint8Array(value)) return value.length;
-  return 0;
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object') return 0;
+  return Array.isArray(value) || isUint8Array(value) ? value.length : 0;
 }
 
 /** For listing the keys of a map; 0 for all else. */
