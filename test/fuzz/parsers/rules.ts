@@ -6,8 +6,7 @@ import { pureTarget } from './pure-target.ts';
 
 /** A rule is compiled once; the patterns of `matches()` are looked into. */
 const COMPILING_MS = 3_000;
-/** All steps of a rule take some 10 ms, and several times as long while the code is not compiled or coverage is counted. */
-const MATCHING_MS = 100;
+const MATCHING_MS = 50;
 
 const path = fc.constantFrom(
   'event.type',
