@@ -15,7 +15,7 @@ export function isSecretName(name: string): boolean {
   return SECRET_END.test(name) && SECRET.test(name.toLowerCase().replaceAll(/[-_]/g, ''));
 }
 
-/** What separates the parts of a key, such as `:` and `/`. */
+/** Separators of the parts of a key, such as `:` and `/`. */
 const BETWEEN_PARTS = /[^\p{L}\p{N}_-]+/u;
 
 /** Whether a key, or a part of it, is the name of a secret: `user:1:password` and `reset-token/42` are some. */

@@ -2,7 +2,7 @@ import { SidecarError } from '../../errors.ts';
 import { shown } from '../../util/shown.ts';
 import type { SecretScope, SecretsOptions } from './options.ts';
 
-/** What a rule says about the secrets of a store. */
+/** The rule about the secrets of a store. */
 export interface CheckedScope {
   /** Whether secrets may be read that neither list names. */
   readonly defaultAccess: 'allow' | 'deny';

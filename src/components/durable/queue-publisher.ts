@@ -27,7 +27,7 @@ export interface QueuePublisherDeps {
   readonly context: Pick<ComponentContext, 'shards' | 'logger' | 'noGroup'>;
 }
 
-/** What the publish of a message writes. It ends with `#published` or `#notPublished`. */
+/** The entries that the publish of a message writes. It ends with `#published` or `#notPublished`. */
 interface PublishPlan {
   readonly message: Message;
   readonly number: number;
@@ -110,7 +110,7 @@ export class QueuePublisher {
     }
   }
 
-  /** What is to be written of all messages; `undefined` if one of them is refused. */
+  /** The plans of all messages; `undefined` if one of them is refused. */
   #planAll(messages: readonly Message[]): readonly PublishPlan[] | undefined {
     const plans: PublishPlan[] = [];
     for (const message of messages) {
@@ -167,7 +167,7 @@ export class QueuePublisher {
     });
   }
 
-  /** What is to be written now; or why the message is refused. Numbers and groups must be prepared. */
+  /** The plan of a message, or why it is refused. Numbers and groups must be prepared. */
   #plan(message: Message): PublishPlan | Error {
     const { groups, table, startup, backlogs, numbers } = this.#deps;
     const queuesByName = table.of(message.topic);

@@ -18,7 +18,7 @@ interface StoreBase {
 
 export interface StateStoreInfo extends StoreBase {
   readonly block: 'state';
-  /** What stands in the store in front of the keys of the application; may be empty. */
+  /** The beginning of the keys of the application in the store; may be empty. */
   readonly keyPrefix: string;
   /** Whether its values are encrypted: then they are never shown. */
   readonly isEncrypted: boolean;

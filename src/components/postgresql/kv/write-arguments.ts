@@ -77,7 +77,7 @@ export function arePuts(calls: readonly WriteCall[]): boolean {
   );
 }
 
-/** What the statement that only saves values is called with. */
+/** The arguments of the statement that only saves values. */
 export function putArgumentsOf(calls: readonly WriteCall[], version: FormatVersion): unknown[] {
   const [keys, , , values, ttls, binaries] = argumentsOf(calls, version);
   return [keys, values, ttls, binaries];

@@ -12,7 +12,7 @@ export interface Group {
   readonly events: readonly OutboxEvent[];
 }
 
-/** What the script of writes is called with. */
+/** The arguments of the script of writes. */
 export function argumentsOf(groups: readonly Group[]): readonly RedisArgument[] {
   const isEachAlone = groups.every(({ operations, events }) => operations.length === 1 && events.length === 0);
   const sizes = groups.map(({ operations, events }) => `${operations.length}+${events.length}`);
