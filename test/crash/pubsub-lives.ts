@@ -2,16 +2,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { runWithCrashes } from './harness.ts';
+import { type CrashOptions, runWithCrashes } from './harness.ts';
 
-/** Durable pub/sub in a process that is killed so many times: what it has acknowledged is processed in the end. */
-export async function losesNothing(kills: number): Promise<void> {
+/**
+ * Durable pub/sub in a process that is killed so many times: what it has acknowledged is processed in the end. With few
+ * kills, each must come late enough for some messages: `killAfterMs` of {@link runWithCrashes}.
+ */
+export async function losesNothing(kills: number, killAfterMs: CrashOptions['killAfterMs'] = [20, 250]): Promise<void> {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-crash-'));
   const lives = await runWithCrashes({
     program: new URL('./pubsub-child.mjs', import.meta.url),
     args: [path],
     kills,
-    killAfterMs: [20, 250],
+    killAfterMs,
   });
   const acknowledged = new Set<string>();
   const delivered = new Set<string>();
