@@ -93,15 +93,18 @@ describe('commits in a group', () => {
 
   test('do not hold up the event loop while the disk syncs', async () => {
     const store = await openStore(temporaryDirectory(), { syncDelayMs: 300 });
-    let longestMs = 0;
-    let last = performance.now();
-    const watching = setInterval(() => {
-      longestMs = Math.max(longestMs, performance.now() - last);
-      last = performance.now();
-    }, 2);
-    for (let number = 0; number < 3; number++) await store.commit({ put: [put(`k${number}`)] });
-    clearInterval(watching);
-    expect(longestMs).toBeLessThan(150);
+    const longestMs = [0, 0, 0];
+    for (const number of longestMs.keys()) {
+      let last = performance.now();
+      const watching = setInterval(() => {
+        longestMs[number] = Math.max(longestMs[number] ?? 0, performance.now() - last);
+        last = performance.now();
+      }, 2);
+      await store.commit({ put: [put(`k${number}`)] });
+      clearInterval(watching);
+    }
+    // A sync that holds up the loop does so in each commit, a busy machine in one.
+    expect(Math.min(...longestMs)).toBeLessThan(150);
   });
 });
 
