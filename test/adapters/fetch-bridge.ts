@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -47,13 +48,17 @@ async function write(response: Response, req: IncomingMessage, res: ServerRespon
   res.statusCode = response.status;
   for (const [name, value] of response.headers) if (name !== 'set-cookie') res.setHeader(name, value);
   if (response.headers.getSetCookie().length > 0) res.setHeader('set-cookie', response.headers.getSetCookie());
-  res.once('finish', () => req.resume());
+  // A connection that closes while the client is still sending could lose the answer.
+  const closes = !req.complete && !res.shouldKeepAlive;
+  if (!closes) res.once('finish', () => req.resume());
   if (response.body === null) return void res.end();
   // Since Node 24, a pipeline to what is destroyed refuses at once, and leaves the source as it is.
   if (res.destroyed) return response.body.cancel();
   res.flushHeaders();
   // Ends in the destruction of both when either breaks.
-  await pipeline(Readable.fromWeb(response.body as import('node:stream/web').ReadableStream), res).catch(
-    () => undefined,
-  );
+  const body = Readable.fromWeb(response.body as import('node:stream/web').ReadableStream);
+  await pipeline(body, res, { end: !closes }).catch(() => undefined);
+  if (!closes) return;
+  if (!req.complete) await Promise.race([once(req.resume(), 'end'), once(req, 'close')]).catch(() => undefined);
+  res.end();
 }
