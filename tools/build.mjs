@@ -48,6 +48,7 @@ const SHARED = [
   { name: 'workflows', test: /\/src\/blocks\/workflow\// },
   { name: 'jobs', test: /\/src\/blocks\/jobs\// },
   { name: 'pubsub', test: /\/src\/blocks\/pubsub\// },
+  { name: 'tls', test: /\/src\/components\/tls-fields\.ts$/ },
   {
     name: 'core',
     test: new RegExp(`/src/(?!index\\.ts|cli/|components/(?:${FOLDERS})/|dapr/|inspector/|otel/|resources/|testing/)`),
@@ -160,7 +161,10 @@ const LOADED_AT_ONCE = {
 const STARTED = `
   const { memoryPubSub, Sidecar } = require('./dist/index.cjs');
   const sidecar = new Sidecar({ appId: 'started', components: [memoryPubSub('pubsub')] });
-  sidecar.start().then(() => console.log(JSON.stringify(Object.keys(require.cache)))).then(() => sidecar.stop());`;
+  const loaded = () => [...Object.keys(require.cache), ...process.moduleLoadList.map((name) => name.replace('NativeModule ', 'node:'))];
+  sidecar.start().then(() => console.log(JSON.stringify(loaded()))).then(() => sidecar.stop());`;
+/** Code that few need and that costs each start memory and time. */
+const WAITING = /\/node_modules\/(?!eventemitter3\/)|^node:(fs\/promises|tls)$/;
 
 function checkLoading(chunks) {
   for (const [file, allowed] of Object.entries(LOADED_AT_ONCE)) {
@@ -171,6 +175,8 @@ function checkLoading(chunks) {
   const loaded = JSON.parse(execFileSync(process.execPath, ['-e', STARTED], { cwd: root, encoding: 'utf8' }));
   const early = loaded.map((file) => basename(file)).filter(isDeferred);
   if (early.length > 0) throw new Error(`a start loads ${early.join()}: take what it uses out of DEFERRED`);
+  const others = loaded.filter((file) => WAITING.test(file));
+  if (others.length > 0) throw new Error(`a start loads ${others.join()}: put what uses it into DEFERRED`);
 }
 
 /** What `import` gets: the same exports, by name. */

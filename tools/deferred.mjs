@@ -17,6 +17,14 @@ const WORKFLOW_RUNS = [
   'storage/(?!begun-attempts|instance-store|layout)',
 ].join('|');
 
+const STORE_CALLS = [
+  'blocks/configuration/(app-teller|change-queue|render-item|same-item|subscription)',
+  'blocks/locks/(lock-key|parse-lock)',
+  'blocks/state/(?!errors|outbox/outboxes|routes|state-service|state\\.)',
+  'components/key-value/(?!index|locks)',
+  'util/text-file',
+].join('|');
+
 /** The files, and what belongs into each. */
 export const DEFERRED = [
   { name: 'cel', test: /\/@marcbachmann\/cel-js\/|\/src\/util\/(cel|cel-budget|re2)\.ts$/ },
@@ -27,8 +35,9 @@ export const DEFERRED = [
   },
   {
     name: 'job-plans',
-    test: /\/src\/blocks\/jobs\/(planning\/(?!parse-job|schedule-cache)|running\/(emit-events|codec)|render-job)/,
+    test: /\/src\/(timed\/(planning\/(?!schedule-cache)|running\/codec)|blocks\/jobs\/render-job)/,
   },
+  { name: 'store-calls', test: new RegExp(`/src/(${STORE_CALLS})`) },
   { name: 'workflow-runs', test: new RegExp(`/src/blocks/workflow/(${WORKFLOW_RUNS})`) },
 ];
 

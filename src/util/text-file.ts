@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { promises } from 'node:fs';
 import { isError, messageOf } from '../errors.ts';
 
 /** The largest file that is read. */
@@ -10,8 +10,9 @@ const MAX_TEXT_FILE_BYTES = 1024 * 1024;
  */
 export async function readText(path: string): Promise<string> {
   try {
-    const { size } = await stat(path);
-    if (size <= MAX_TEXT_FILE_BYTES) return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
+    const { size } = await promises.stat(path);
+    if (size <= MAX_TEXT_FILE_BYTES)
+      return new TextDecoder('utf-8', { fatal: true }).decode(await promises.readFile(path));
     throw new RangeError(`it has ${size} bytes: expected at most ${MAX_TEXT_FILE_BYTES}`);
   } catch (cause) {
     throw new Error(problemOf(cause), { cause });

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { promises } from 'node:fs';
 import { messageOf, SidecarError } from '../../errors.ts';
 import type { Logger } from '../../util/logger.ts';
 import { checkOptions, type OptionFields, required, TEXT, TEXTS } from '../../util/option-fields.ts';
@@ -122,7 +122,7 @@ class FileConfiguration implements ConfigurationStore {
 
   async #mayHaveChanged(): Promise<boolean> {
     // The read that follows reports a file that is gone.
-    const found = await stat(this.#path).catch(() => undefined);
+    const found = await promises.stat(this.#path).catch(() => undefined);
     const stamp = found && [found.mtimeMs, found.ctimeMs, found.size, found.ino].join();
     const isKnown = stamp !== undefined && stamp === this.#stamp;
     this.#stamp = stamp;
