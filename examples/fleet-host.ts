@@ -1,5 +1,5 @@
 /** A host of fleet.ts: does what it is asked, and tells what it has done. */
-import { defineActivity, defineWorkflow, durablePubSub, type Logger, Sidecar } from 'insidecar';
+import { defineActivity, defineWorkflow, durablePubSub, type Logger, runUntilSignal, Sidecar } from 'insidecar';
 import { postgresql } from 'insidecar/postgresql';
 import { redis } from 'insidecar/redis';
 
@@ -40,8 +40,6 @@ process.on('message', async ({ what, id }: { what: string; id: string }) => {
   else await sidecar.workflows.start('order', id, { instanceId: id, ifExists: 'keep' });
   tell('accepted', what, `${what} ${id}`);
 });
-process.on('SIGTERM', async () => {
-  await sidecar.stop();
-  process.exit();
-});
 tell('up', '', name);
+await runUntilSignal(sidecar);
+process.exit();

@@ -266,6 +266,7 @@ export type { CorsOptions } from './security/cors.ts';
 export type { IdentityKey, IdentityOptions, KeyPair, SharedKey } from './security/identity-options.ts';
 export type { AppOptions } from './sidecar/app-options.ts';
 export type { SidecarOptions } from './sidecar/options.ts';
+export { type ClosableServer, runUntilSignal } from './sidecar/run-until-signal.ts';
 export { Sidecar } from './sidecar/sidecar.ts';
 export { ConflictError, isConflict, isStateError, StateError, type StateErrorKind } from './state/errors.ts';
 export {

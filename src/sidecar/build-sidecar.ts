@@ -122,7 +122,7 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const blocks = { stores, pubsub, jobs, workflows, metadata, health, placement };
   const handle = makeHandler(options, host, { ...blocks, opened, probe });
   const toHosts = hostRoutes({ ...deps, ...options, ...hostIdentity, inbound: () => workflows.inbound });
-  const handlePeer = makePeerHandler(options, host, { opened, routes: toHosts, probe });
+  const handlePeer = makePeerHandler(options, host, { opened, routes: toHosts, health, probe });
   gauges = gaugesOf(host, { pubsub, workflows, resiliency }, monitor);
   return {
     ...blocks,

@@ -82,15 +82,20 @@ export function makeHandler(
   return withCors(origins, handle, isOwn);
 }
 
-/** Makes the handler of requests of other sidecars. */
+/** Makes the handler of requests of other sidecars, and of the health probes. */
 export function makePeerHandler(
   options: ResolvedOptions,
   host: SidecarDeps,
-  { opened, routes, probe }: Pick<BuiltSidecar, 'probe'> & HasInvocation & { readonly routes: readonly Route[] },
+  {
+    opened,
+    routes,
+    health,
+    probe,
+  }: Pick<BuiltSidecar, 'health' | 'probe'> & HasInvocation & { readonly routes: readonly Route[] },
 ): Handler {
   const advice = 'only other sidecars call here: set identity, or the name in allowedHosts';
   return guarded(options, host, {
-    router: new Router([...opened.peerRoutes, ...routes]),
+    router: new Router([...opened.peerRoutes, ...routes, ...healthRoutes(health)]),
     fallback: opened.peerFallback,
     browsers: { guard: browserGuard(options), advice },
     probe,

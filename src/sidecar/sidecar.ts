@@ -76,8 +76,9 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** Answers a request of the HTTP API. Never rejects. */
   readonly handle: Handler;
   /**
-   * Handles calls of other sidecars to the own application, under access control, and nothing else. For a separate
-   * port; on the port of the API, {@link Sidecar.handle} accepts these calls too.
+   * Handles calls of other sidecars to the own application, under access control, and the health probes of the API
+   * (`GET /v1.0/healthz`, `GET /v1.0/healthz/outbound`), and nothing else. For a separate port; on the port of the API,
+   * {@link Sidecar.handle} accepts these calls too.
    */
   readonly peers: RequestHandler;
   readonly #options: ResolvedOptions;
@@ -162,6 +163,11 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** The namespace of the app ID. */
   get namespace(): string {
     return this.#options.namespace;
+  }
+
+  /** Whether a stop has begun. @internal */
+  get isStopping(): boolean {
+    return this.#stopped !== undefined;
   }
 
   /** Where it logs. @internal */

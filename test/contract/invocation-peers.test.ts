@@ -278,10 +278,10 @@ describe('header fields of a client that claims to be another sidecar', () => {
 });
 
 describe('what other sidecars are offered', () => {
-  test('is the invocation of the own application, and nothing else', async () => {
+  test('is the invocation of the own application and the health probes, and nothing else', async () => {
     await using world = await pair();
     const { handle } = world.billing.sidecar.peers;
-    for (const path of ['/v1.0/metadata', '/v1.0/healthz', '/v1.0/publish/pubsub/orders', '/orders']) {
+    for (const path of ['/v1.0/metadata', '/v1.0/healthz/other', '/v1.0/publish/pubsub/orders', '/orders']) {
       const headers = { 'sidecar-app-id': 'billing' };
       expect((await handle(request('GET', path, { headers }))).status, path).toBe(404);
     }
@@ -295,6 +295,7 @@ describe('what other sidecars are offered', () => {
       ]);
     }
     expect((await handle(request('GET', '/'))).status).toBe(404);
+    expect((await handle(request('GET', '/v1.0/healthz'))).status).toBe(204);
     expect(world.billing.app.list).toEqual([]);
   });
 

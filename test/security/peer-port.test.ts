@@ -28,6 +28,19 @@ function warnings(world: InvocationWorld): readonly object[] {
   return world.logger.at('warn').map(({ message, details }) => ({ message, ...details }));
 }
 
+test('answers the health probes, and nothing else of the API', async () => {
+  await using world = await startInvocation({ apiToken: 'api-secret', identity: IDENTITY });
+  await using peers = await listen(from(ELSEWHERE, nodeListener(world.sidecar.peers)));
+  const statusOf = async (path: string): Promise<number> => (await send(peers.url, 'GET', path)).status;
+  const probes = ['/v1.0/healthz', '/v1.0/healthz/outbound'];
+  expect(await Promise.all(probes.map(statusOf))).toEqual([204, 204]);
+  expect(await Promise.all(['/v1.0/metadata', '/v1.0/jobs/a', '/v1.0/healthz/other'].map(statusOf))).toEqual([
+    404, 404, 404,
+  ]);
+  await world.sidecar.stop();
+  expect(await Promise.all(probes.map(statusOf))).toEqual([500, 500]);
+});
+
 describe.each(['port', 'process'] as const)('the application (%s), called by who proves nothing', (via) => {
   const options: InvocationWorldOptions = { via, apiToken: 'api-secret', appToken: 'app-secret' };
 

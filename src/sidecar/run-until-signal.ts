@@ -1,0 +1,64 @@
+import { clearTimeout, setTimeout } from '../util/timers.ts';
+import type { Sidecar } from './sidecar.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** How long a server may take to close after the sidecar has stopped. */
+const CLOSING_MS = 5_000;
+
+/** A server of node:http, a Fastify or Nest application, or what else has `close`. @public */
+export interface ClosableServer {
+  /** Takes a callback, or returns a promise. */
+  close(closed?: (error?: Error) => void): unknown;
+  /** Closes what keeps `close` from ending. */
+  closeAllConnections?(): void;
+}
+
+/**
+ * Runs until the process gets `SIGINT`, `SIGTERM` or `SIGHUP`, or until the sidecar is stopped otherwise. Then stops the
+ * sidecar, which lets messages, jobs and responses in flight end, and closes the servers: in this order, since the
+ * sidecar may still need the application. Connections of servers that are open 5 s later are cut off. A second signal
+ * ends the process at once.
+ *
+ * @param sidecar - started
+ * @param servers - those of the application and of the sidecar
+ * @throws the error of `stop()`, or of a server that could not close, after everything was tried.
+ * @example
+ * ```ts
+ * await sidecar.start();
+ * await runUntilSignal(sidecar, createServer(app).listen(3000));
+ * ```
+ * @public
+ */
+export async function runUntilSignal(sidecar: Sidecar, ...servers: readonly ClosableServer[]): Promise<void> {
+  await signalOrStop(sidecar);
+  const stopped = await Promise.allSettled([sidecar.stop()]);
+  const closed = await Promise.allSettled(servers.map(closeServer));
+  for (const result of [...stopped, ...closed]) if (result.status === 'rejected') throw result.reason;
+}
+
+function signalOrStop(sidecar: Sidecar): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      // From here on, a signal does what it does without a listener.
+      for (const signal of SIGNALS) process.off(signal, end);
+      sidecar.events.off('stopping', end);
+      resolve();
+    };
+    for (const signal of SIGNALS) process.on(signal, end);
+    sidecar.events.on('stopping', end);
+    if (sidecar.isStopping) end();
+  });
+}
+
+function closeServer(server: ClosableServer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cutOff = setTimeout(() => server.closeAllConnections?.(), CLOSING_MS);
+    const end = (error?: unknown): void => {
+      clearTimeout(cutOff);
+      if (error == null || Object(error).code === 'ERR_SERVER_NOT_RUNNING') resolve();
+      else reject(error);
+    };
+    const closing = server.close(end);
+    if (typeof Object(closing).then === 'function') Promise.resolve(closing).then(() => end(), end);
+  });
+}
