@@ -15,6 +15,8 @@ export default defineConfig({
     reporters: ['default', reporter],
     onConsoleLog: reporter.onConsoleLog,
     testTimeout: 20_000,
+    // One second, the default, passes on a machine that is busy with others.
+    expect: { poll: { timeout: 15_000 } },
     // A check of a whole day's work must not fail because the machine stood still for a moment; vitest tells of it.
     retry: process.env['CI'] === undefined ? 0 : 1,
     // Tests of sockets, files and processes wait most of the time: with three workers, two processors are idle for half of it.

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { Readable } from 'node:stream';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { accepts } from '../../src/app/http-channel.ts';
 import { type AppOptions, Sidecar } from '../../src/index.ts';
 import { freePort } from '../support/http.ts';
@@ -62,7 +62,7 @@ describe.runIf(hasIPv6)('an application on ::1 only', () => {
     await closed;
     await serve('::1', port);
     // The end of an idle connection may not have been read yet.
-    await vi.waitFor(async () => expect(await ask()).toBe(`::1 for [::1]:${port}`));
+    await expect.poll(() => ask()).toBe(`::1 for [::1]:${port}`);
     expect((await sidecar.metadata.get()).appConnectionProperties).toMatchObject({ channelAddress: '::1' });
   });
 });

@@ -31,12 +31,12 @@ test('an event through the store comes once, although its owner has read it twic
   store.pause();
   const scan = vi.spyOn(store, 'scan');
   const polled = clock.advance(1_000);
-  await vi.waitFor(() => expect(scan.mock.calls.some(([{ from }]) => from.includes('inbox'))).toBe(true));
+  await expect.poll(() => scan.mock.calls.some(([{ from }]) => from.includes('inbox'))).toBe(true);
   await b.workflows.raiseEvent(id, 'tell', 'one');
   store.resume();
   const eventsOf = async (): Promise<number> =>
     (await b.workflows.history(id)).filter(({ type }) => type === 'eventRaised').length;
-  await vi.waitFor(async () => expect([reads > 0, await eventsOf()]).toEqual([true, 1]));
+  await expect.poll(async () => [reads > 0, await eventsOf()]).toEqual([true, 1]);
   answer();
   await polled;
   await fleet.pass(3);

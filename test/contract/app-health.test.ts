@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { memoryPubSub, Sidecar } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { type Answering, NEVER, RecordingApp } from '../support/app.ts';
@@ -361,7 +361,7 @@ test('an answer to discovery from before the application went away does not make
   };
   const health = { intervalMs: 1_000, timeoutMs: 500, threshold: 1 };
   await using world = await createWorld({ app: { listener, health } });
-  const askedTimes = (count: number): Promise<void> => vi.waitFor(() => expect(asked).toHaveLength(count));
+  const askedTimes = (count: number): Promise<void> => expect.poll(() => asked).toHaveLength(count);
   const started = world.sidecar.start();
   await askedTimes(1);
   for (status of [503, 200]) await world.clock.advance('1s');

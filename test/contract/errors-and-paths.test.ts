@@ -470,9 +470,9 @@ describe('a client that went away', () => {
         const begun = world.sidecar.answers.underWay;
         const socket = connect(world.server.port, '127.0.0.1').on('error', () => undefined);
         socket.write('POST /v1.0/publish/pubsub/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nbegun');
-        await vi.waitFor(() => expect(world.sidecar.answers.underWay).toBe(begun + 1));
+        await expect.poll(() => world.sidecar.answers.underWay).toBe(begun + 1);
         socket[leave]();
-        await vi.waitFor(() => expect(world.sidecar.answers.underWay).toBe(begun));
+        await expect.poll(() => world.sidecar.answers.underWay).toBe(begun);
       }
       expect([...world.logger.at('warn'), ...world.logger.at('error')]).toEqual([]);
     },

@@ -103,7 +103,7 @@ describe.each(['sidecar', 'dapr'] as const)('policies of an application, on wire
         held.push(() => res.end('late'));
       });
       const answer = world.shop.send('POST', '/v1.0/invoke/billing/method/charge');
-      await vi.waitFor(() => expect(held).toHaveLength(1));
+      await expect.poll(() => held).toHaveLength(1);
       await world.billing.clock.advance('1s');
       for (const end of held) end();
       expect(await answer).toMatchObject({ status: 200, text: 'late' });

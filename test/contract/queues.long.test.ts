@@ -1,5 +1,5 @@
 import { CloudEvent } from 'cloudevents';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { PLACES, QueueWorld } from '../support/queue-world.ts';
 import { startWorld } from '../support/world.ts';
 
@@ -14,12 +14,12 @@ describe.each(PLACES)('queues, %s', (place) => {
     await world.subscribe('orders', { retry }, (event) => (event.data === 'again' ? 'RETRY' : 'SUCCESS'));
     await world.publish('orders', 'again', 'b', 'c');
     const oldestAt = Date.parse('2026-01-01T00:00:00Z');
-    await vi.waitFor(async () =>
-      expect(await world.pubsub.queues({ pubsubName: 'pubsub' })).toMatchObject([
+    await expect
+      .poll(() => world.pubsub.queues({ pubsubName: 'pubsub' }))
+      .toMatchObject([
         { ...world.queue('orders', 'shop/slow'), ready: 2, delayed: 0, inFlight: 1, consumers: 1, isCapped: false },
         { ...world.queue('orders'), ready: 0, delayed: 1, inFlight: 0, consumers: 1, isPaused: false, oldestAt },
-      ]),
-    );
+      ]);
     release();
     await world.rest();
     expect(await world.pubsub.queues({ topic: 'orders' })).toMatchObject([{ ready: 0, inFlight: 0 }, { delayed: 1 }]);
@@ -61,7 +61,7 @@ describe.each(PLACES)('queues, %s', (place) => {
       event.data === 'again' ? 'RETRY' : held,
     );
     await world.publish('orders', 'again', 'a', 'b', 'c');
-    await vi.waitFor(() => expect(world.data('orders')).toEqual(['again', 'a', 'b']));
+    await expect.poll(() => world.data('orders')).toEqual(['again', 'a', 'b']);
     const states = async (state?: 'ready' | 'delayed' | 'inFlight'): Promise<unknown> => {
       const page = await world.pubsub.messages(world.queue('orders'), state === undefined ? {} : { state });
       return page.messages.map(({ message, state: is, attempts }) => [
@@ -70,7 +70,7 @@ describe.each(PLACES)('queues, %s', (place) => {
         attempts,
       ]);
     };
-    await vi.waitFor(async () => expect(await states('delayed')).toHaveLength(1));
+    await expect.poll(() => states('delayed')).toHaveLength(1);
     expect(await states('ready')).toEqual([['c', 'ready', 0]]);
     expect(await states('delayed')).toEqual([['again', 'delayed', 1]]);
     expect(((await states('inFlight')) as unknown[][]).map(([data, state]) => [data, state])).toEqual([
@@ -86,7 +86,7 @@ describe.each(PLACES)('queues, %s', (place) => {
     const { held, release } = world.hold();
     await world.subscribe('orders', { concurrency: 1 }, () => held);
     await world.publish('orders', ...numbers(5));
-    await vi.waitFor(() => expect(world.data('orders')).toEqual([0]));
+    await expect.poll(() => world.data('orders')).toEqual([0]);
     expect(await world.pubsub.purge(world.queue('orders'))).toBe(4);
     release();
     await world.publish('orders', 'after');
@@ -258,7 +258,7 @@ describe.each(PLACES)('dead letters, %s', (place) => {
     await world.deadLetters('one', 'two', 'three');
     const { held, release } = world.hold();
     await world.subscribe('dead', { concurrency: 1 }, () => held);
-    await vi.waitFor(() => expect(world.data('dead')).toEqual(['one']));
+    await expect.poll(() => world.data('dead')).toEqual(['one']);
     expect(await world.pubsub.redeliver(world.queue('dead'), 'all')).toBe(2);
     release();
     await world.pass('1m');

@@ -162,7 +162,7 @@ test('what one handler enters with enterWith does not reach the next one, nor wh
     await sidecar.jobs.schedule(`job-${turn}`, { dueTime: '0s' });
     await sidecar.workflows.waitForCompletion(await sidecar.workflows.start(workflow));
   }
-  await vi.waitFor(() => expect(ran).toBe(35));
+  await expect.poll(() => ran).toBe(35);
   await sidecar.stop();
   expect(requests.inRequests).toEqual({});
 });
@@ -183,7 +183,7 @@ test('jobs: runs, retries, events', async () => {
   await Promise.all(
     REQUESTS.map((request, index) => requests.as(request, () => sidecar.jobs.schedule(`job-${index}`, job))),
   );
-  await vi.waitFor(() => expect(ended).toBe(33));
+  await expect.poll(() => ended).toBe(33);
   await requests.as('stopper', () => sidecar.stop());
   expect(requests.inRequests).toEqual({});
   expect(
@@ -248,7 +248,7 @@ test('workflows: code of both forms, activities, retries, children, events, cont
     await workflows.terminate(`waiting-${id}`);
   };
   await Promise.all(REQUESTS.map((request, index) => requests.as(request, () => run(`run-${index}`))));
-  await vi.waitFor(() => expect(requests.without(['generator begins'])).toEqual([]));
+  await expect.poll(() => requests.without(['generator begins'])).toEqual([]);
   await requests.as('stopper', () => sidecar.stop());
   expect(requests.inRequests).toEqual({});
   expect(
@@ -290,7 +290,7 @@ test('an application in this process: invocations, streams both ways, messages, 
     subscriptions: [{ pubsubname: 'own', topic: 'orders', route: '/orders' }],
   });
   await requests.as('starter', () => sidecar.start());
-  await vi.waitFor(() => expect(requests.without(['event appReady'])).toEqual([]));
+  await expect.poll(() => requests.without(['event appReady'])).toEqual([]);
   const use = async (request: string): Promise<void> => {
     await sidecar.pubsub.publish('own', 'orders', request);
     await sidecar.jobs.schedule(request.replace(' ', '-'), { dueTime: '0s' });
@@ -302,7 +302,7 @@ test('an application in this process: invocations, streams both ways, messages, 
     await expect(slow).rejects.toThrow();
   };
   await Promise.all(REQUESTS.map((request) => requests.as(request, () => use(request))));
-  await vi.waitFor(() => expect(requests.without(['application /job/request-29'])));
+  await expect.poll(() => requests.without(['application /job/request-29'])).toEqual([]);
   await requests.as('stopper', () => sidecar.stop());
   expect(requests.inRequests).toEqual({});
   expect(
@@ -333,7 +333,7 @@ test('the signals of handlers and jobs that a stop ends', async () => {
   await requests.as('publisher', () => sidecar.pubsub.publish('own', 'orders', 1));
   await requests.as('publisher', () => sidecar.pubsub.publish('own', 'others', 1));
   await requests.as('scheduler', () => sidecar.jobs.schedule('job', { dueTime: '0s' }));
-  await vi.waitFor(() => expect(requests.without(['a message runs', 'a job runs'])).toEqual([]));
+  await expect.poll(() => requests.without(['a message runs', 'a job runs'])).toEqual([]);
   await requests.as('closer', () => subscription.close());
   await requests.as('stopper', () => sidecar.stop());
   expect(requests.inRequests).toEqual({});
@@ -349,7 +349,7 @@ test('a sidecar whose module is loaded in a request keeps nothing of it', async 
   await sidecar.start();
   await sidecar.pubsub.subscribe('memory', 'orders', () => requests.note('message'));
   await sidecar.pubsub.publish('memory', 'orders', 1);
-  await vi.waitFor(() => expect(requests.without(['message'])).toEqual([]));
+  await expect.poll(() => requests.without(['message'])).toEqual([]);
   await sidecar.stop();
   expect(requests.inRequests).toEqual({});
   expect(requests.without(['event published', 'message'])).toEqual([]);

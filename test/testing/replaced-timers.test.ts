@@ -23,7 +23,7 @@ test('publishes over HTTP, deliveries and workflows go on while the timers of a 
     const run = async (input: number) =>
       (await sidecar.workflows.waitForCompletion(await sidecar.workflows.start('double', input))).output;
     expect(await Promise.all([1, 2, 3].map(run))).toEqual([2, 4, 6]);
-    await vi.waitFor(() => expect(received).toEqual([{ id: 1 }]));
+    await expect.poll(() => received).toEqual([{ id: 1 }]);
   } finally {
     vi.useRealTimers();
     await sidecar.stop();

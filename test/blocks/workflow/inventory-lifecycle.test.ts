@@ -1,5 +1,5 @@
 /** What Dapr's own tests of an instance's life show: start, pause, terminate, reuse of IDs, purge. */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { defineActivity, defineWorkflow, isSidecarError, type Sidecar } from '../../../src/index.ts';
 import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
 
@@ -52,14 +52,14 @@ test('activities that wait for room when an instance is paused begin when it is 
   );
   await using _ = world;
   await world.sidecar.workflows.start('steps', undefined, { instanceId: 'one' });
-  await vi.waitFor(() => expect(ends).toHaveLength(1));
+  await expect.poll(() => ends).toHaveLength(1);
   await world.sidecar.workflows.pause('one');
   ends[0]?.();
   await world.settle();
   expect(ends).toHaveLength(1);
   await world.sidecar.workflows.resume('one');
   for (let nth = 1; nth < 3; nth++) {
-    await vi.waitFor(() => expect(ends).toHaveLength(nth + 1));
+    await expect.poll(() => ends).toHaveLength(nth + 1);
     ends[nth]?.();
   }
   expect(await world.sidecar.workflows.waitForCompletion('one')).toMatchObject({ output: 'done' });
@@ -76,13 +76,13 @@ test('a paused instance does not begin its activity again after a restart, and d
     );
   });
   await world.sidecar.workflows.start('hanging', undefined, { instanceId: 'one' });
-  await vi.waitFor(() => expect(world.seen).toEqual(['begun']));
+  await expect.poll(() => world.seen).toEqual(['begun']);
   await world.sidecar.workflows.pause('one');
   await world.restart();
   expect(await world.settle()).toMatchObject({ status: 'SUSPENDED' });
   expect(world.seen).toEqual(['begun']);
   await world.sidecar.workflows.resume('one');
-  await vi.waitFor(() => expect(world.seen).toEqual(['begun', 'begun']));
+  await expect.poll(() => world.seen).toEqual(['begun', 'begun']);
 });
 
 describe.each(['', ' after a restart'])('pause and resume%s', (restarted) => {

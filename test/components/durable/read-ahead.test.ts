@@ -1,4 +1,4 @@
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { encodeQueued } from '../../../src/components/durable/codec.ts';
 import { Layout } from '../../../src/components/durable/layout.ts';
 import { ReadAhead } from '../../../src/components/durable/read-ahead.ts';
@@ -95,7 +95,7 @@ test.each<[how: string, tell: (key: string) => void]>([
   await write(20);
   store.hold();
   ahead.start(clock);
-  await vi.waitFor(() => expect(store.isHolding).toBe(true));
+  await expect.poll(() => store.isHolding).toBe(true);
   const key = await write(10);
   tell(key);
   store.release();

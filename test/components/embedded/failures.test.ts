@@ -180,7 +180,7 @@ describe('a full disk', () => {
     expect(await store.get('b')).toBeUndefined();
     expect(await store.get('a')).toBeDefined();
     remountTmpfs(mounted, 'size=64m');
-    await expect.poll(() => store.failure, { timeout: 5000 }).toBeUndefined();
+    await expect.poll(() => store.failure).toBeUndefined();
     await store.commit({ put: [put('c', 5_000_000)] });
     await store.close();
     const again = await openStore(path);

@@ -98,13 +98,8 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when a standby takes over'
     pair.replication.isBlackHole = true;
     const acknowledged = writers.acknowledged.size;
     // What is on its way is on the primary's disk, and not acknowledged: the standby lacks it.
-    await vi.waitFor(async () => {
-      const [[waiting]] = (await runSql(
-        pair.primary.port,
-        `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`,
-      )) as [[string]];
-      expect(Number(waiting)).toBeGreaterThan(0);
-    });
+    const waiting = `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+    await expect.poll(async () => Number((await runSql(pair.primary.port, waiting))[0]?.[0])).toBeGreaterThan(0);
     expect(writers.acknowledged.size - acknowledged).toBeLessThan(100);
     await pair.primary.kill();
     // The new primary has no standby to wait for.
@@ -135,7 +130,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when a standby takes over'
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_notify%' AND pid <> pg_backend_pid()`,
     );
     const version = await store.commit({ put: [put('a', 5)] });
-    await vi.waitFor(async () => expect((await store.get('a'))?.version).toBe(version));
+    await expect.poll(async () => (await store.get('a'))?.version).toBe(version);
     await vi.waitFor(async () => expect((await waiting.get('a'))?.version).toBe(version), { timeout: 30_000 });
     // Its other connection may still be waiting for its next attempt.
     await vi.waitFor(() => expect(waiting.failure).toBeUndefined(), { timeout: 30_000 });
@@ -145,9 +140,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when a standby takes over'
 /** Writes an entry and waits until the standby has it. */
 async function untilReplicated({ standby }: Pair, store: StateStore): Promise<number> {
   const version = await store.commit({ put: [put('marker')] });
-  await vi.waitFor(async () => {
-    const rows = await runSql(standby.port, `SELECT version FROM insidecar.entry WHERE key = 'marker'`);
-    expect(Number(rows[0]?.[0])).toBe(version);
-  });
+  const marker = `SELECT version FROM insidecar.entry WHERE key = 'marker'`;
+  await expect.poll(async () => Number((await runSql(standby.port, marker))[0]?.[0])).toBe(version);
   return version;
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StateStore } from '../../../src/state/store.ts';
 import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { put } from '../../support/embedded-store.ts';
@@ -42,7 +42,7 @@ describe.runIf(hasPostgresql() && hasPgbouncer())('state in PostgreSQL behind Pg
     const commit = store.commit({ put: [put('b')] });
     await bouncer.restart();
     await commit;
-    await vi.waitFor(() => expect(store.failure).toBeUndefined());
+    await expect.poll(() => store.failure).toBeUndefined();
   });
 
   test('with prepared statements, which PgBouncer before 1.21 lacks, the error names the option', async () => {

@@ -68,7 +68,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when the server does not d
     await run(`BEGIN; LOCK TABLE "${schema}".entry IN ACCESS EXCLUSIVE MODE`);
     const done = Promise.all([store.commit({ put: [put('b')] }), store.get('a')]);
     const ended = (): readonly string[] => calls.flatMap(({ kind, error }) => (error === 'retry' ? [kind] : []));
-    await vi.waitFor(() => expect(ended()).toEqual(expect.arrayContaining(['commit', 'get'])), { timeout: 5_000 });
+    await expect.poll(ended).toEqual(expect.arrayContaining(['commit', 'get']));
     await run('ROLLBACK');
     await holder.end();
     const [version, entry] = await done;

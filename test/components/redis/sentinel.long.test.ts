@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type RedisOptions, redis } from '../../../src/components/redis/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
@@ -32,9 +32,9 @@ describe.runIf(hasRedis())('state in Redis behind sentinels', () => {
     const fence = await takeFence(store);
     await writers.more(200);
     const marker = await store.commit({ put: [put('marker')] });
-    await vi.waitFor(async () =>
-      expect(await redisCommand(group.replica.port, ['HGET', '{insidecar}:versions', 'marker'])).toBe(String(marker)),
-    );
+    await expect
+      .poll(() => redisCommand(group.replica.port, ['HGET', '{insidecar}:versions', 'marker']))
+      .toBe(String(marker));
     const inTime = new Set([...writers.acknowledged].filter(([, version]) => version < marker).map(([key]) => key));
     // From here on, nothing reaches the replica.
     group.replication.isBlackHole = true;
@@ -103,5 +103,5 @@ test.runIf(hasRedis())('a server that has become a replica is left by commits an
   const stale = await redisCommand(former.port, ['REPLICAOF', '127.0.0.1', String(await freePort())], ['DBSIZE']);
   expect(stale).toBeGreaterThan(0);
   const version = await store.commit({ put: [put('a', 5)] });
-  await vi.waitFor(async () => expect((await store.get('a'))?.version).toBe(version));
+  await expect.poll(async () => (await store.get('a'))?.version).toBe(version);
 });

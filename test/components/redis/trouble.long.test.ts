@@ -41,7 +41,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     expect(await store.get('a')).toBeDefined();
     expect(store.failure).toBeUndefined();
     expect(outages(server.logger)[0]).toBe(LOST);
-    await vi.waitFor(() => expect(outages(server.logger)).toContain(BACK));
+    await expect.poll(() => outages(server.logger)).toContain(BACK);
   });
 
   test('a full server refuses commits, can be opened and read, and works again when there is room', async () => {
@@ -77,7 +77,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     await operator.sendCommand(['CONFIG', 'SET', 'maxclients', '1']);
     for (const type of ['normal', 'pubsub']) await operator.sendCommand(['CLIENT', 'KILL', 'TYPE', type]);
     const refused = 'cannot be reached: ERR max number of clients reached';
-    await vi.waitFor(() => expect(store.failure?.message).toContain(refused));
+    await expect.poll(() => store.failure?.message).toContain(refused);
     const committed = store.commit({ put: [put('a')] });
     await using late = await crowded.openAt(prefix, port);
     expect(late.failure?.message).toContain(refused);
@@ -118,7 +118,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     await command('SCRIPT', 'FLUSH');
     proxy.delayMs = 200;
     await store.commit({ put: [put('b')] });
-    await vi.waitFor(async () => expect(await Promise.all(found)).toContain(true), { timeout: 3_000 });
+    await expect.poll(() => Promise.all(found)).toContain(true);
   });
 
   test('a full disk is named, nothing is lost, and the store works again when there is room', async ({ skip }) => {
@@ -154,7 +154,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     await vi.waitFor(() => expect(store.failure?.message).toContain('LOADING'), { timeout: 20_000, interval: 10 });
     await restarted;
     expect((await store.scan({ from: 'entry/', to: 'entry0' })).length).toBe(1_500);
-    await vi.waitFor(() => expect(store.failure).toBeUndefined());
+    await expect.poll(() => store.failure).toBeUndefined();
     expect(outages(slow.logger)[0]).toBe(LOST);
     expect(outages(slow.logger).at(-1)).toBe(BACK);
   }, 60_000);

@@ -84,7 +84,7 @@ for (const { name, isThere, start, state } of ENGINES) {
       await using server = await start();
       await using _proxy = await TcpProxy.start(server.port, port);
       await vi.waitFor(() => sidecar.pubsub.publish('pubsub', 'orders', { id: 1 }), 20_000);
-      await vi.waitFor(() => expect(received).toEqual([{ id: 1 }]), 5_000);
+      await expect.poll(() => received).toEqual([{ id: 1 }]);
       await vi.waitFor(() => expect(runs.length).toBeGreaterThan(0), 10_000);
       expect(await sidecar.jobs.get('report')).toMatchObject({ schedule: '@every 1s' });
       expect(health()).toBe('healthy');

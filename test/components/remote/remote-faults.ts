@@ -91,7 +91,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
       // Requests get through, answers do not.
       proxy.answersLeft = 0;
       const commit = store.commit({ require: [{ key: 'counter', version: before }], put: [put('counter', 5)] });
-      await vi.waitFor(async () => expect((await direct.get('counter'))?.version).not.toBe(before), { timeout: 5_000 });
+      await expect.poll(async () => (await direct.get('counter'))?.version).not.toBe(before);
       proxy.answersLeft = Number.POSITIVE_INFINITY;
       proxy.cut();
       const version = await commit;
@@ -109,7 +109,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
       proxy.answersLeft = 1;
       const refused = store.commit({ require: [{ key: 'counter', version: counter }], put: [put('refused')] });
       const written = store.commit({ put: [put('written')] });
-      await vi.waitFor(async () => expect(await direct.get('written')).toBeDefined(), { timeout: 5_000 });
+      await expect.poll(() => direct.get('written')).toBeDefined();
       proxy.answersLeft = Number.POSITIVE_INFINITY;
       proxy.cut();
       await expect(refused).rejects.toMatchObject({ kind: 'conflict', key: 'counter' });
@@ -123,14 +123,12 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
       proxy.isBlackHole = true;
       const commit = store.commit({ put: [put('b')] });
       const read = store.get('a');
-      await vi.waitFor(() => expect(store.failure?.message).toContain('did not answer within 300 ms'), {
-        timeout: 5_000,
-      });
+      await expect.poll(() => store.failure?.message).toContain('did not answer within 300 ms');
       proxy.isBlackHole = false;
       proxy.cut();
       await commit;
       expect(await read).toBeDefined();
-      await vi.waitFor(() => expect(store.failure).toBeUndefined());
+      await expect.poll(() => store.failure).toBeUndefined();
     });
 
     test('a server that is away: the log says once for each reason that it is lost, and once that it is back', async () => {
@@ -170,9 +168,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
         });
       proxy.isBlackHole = false;
       proxy.cut();
-      await vi.waitFor(async () => expect(await store.commit({ put: [put('c')] })).toBeGreaterThan(0), {
-        timeout: 5_000,
-      });
+      await expect.poll(() => store.commit({ put: [put('c')] })).toBeGreaterThan(0);
     });
 
     test('a commit waits for its whole time, although an older one gives up meanwhile', async () => {

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { request, Sidecar } from '../../../../src/index.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
 import { RecordingLogger } from '../../../support/logger.ts';
@@ -47,7 +47,7 @@ const half = (value: Buffer): Buffer => value.subarray(0, value.length / 2);
 
 test('a job whose entry is damaged is told of, and the others run', async () => {
   await using world = await withDamage('due', half);
-  await vi.waitFor(() => expect(world.ran).toEqual(['good']));
+  await expect.poll(() => world.ran).toEqual(['good']);
   const [line] = world.logger.at('error');
   expect(line?.message).toBe('a stored job cannot be read: it stays in the store and does not run');
   expect(line?.details['key']).toMatch(/!bad!$/);
@@ -77,12 +77,10 @@ test.each<[what: string, change: (value: Buffer) => Buffer | undefined, problem:
 
 test('a job whose data are missing does not run in silence', async () => {
   await using world = await withDamage('data', () => undefined);
-  await vi.waitFor(() => expect(world.ran).toEqual(['good']));
-  await vi.waitFor(() =>
-    expect(world.logger.at('error').map(({ message }) => message)).toEqual([
-      'a job cannot run: its data are missing in the store',
-    ]),
-  );
+  await expect.poll(() => world.ran).toEqual(['good']);
+  await expect
+    .poll(() => world.logger.at('error').map(({ message }) => message))
+    .toEqual(['a job cannot run: its data are missing in the store']);
 });
 
 test('a pointer that is damaged is an error that names it', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type JobRun, Sidecar } from '../../../../src/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { listen } from '../../../support/http.ts';
@@ -223,12 +223,12 @@ describe('a run that is under way at a stop', () => {
     // An open connection makes the stop wait for its end.
     await sidecar.invocation.invoke('other', 'POST', 'other');
     await sidecar.jobs.schedule('bill', { dueTime: '0s', failurePolicy: { drop: {} } });
-    await vi.waitFor(() => expect(runs).toEqual(['/job/bill']));
+    await expect.poll(() => runs).toEqual(['/job/bill']);
     await sidecar.stop();
     expect(failed).toEqual([]);
     await using next = make();
     await next.start();
-    await vi.waitFor(() => expect(runs).toEqual(['/job/bill', '/job/bill']));
+    await expect.poll(() => runs).toEqual(['/job/bill', '/job/bill']);
   });
 
   test('counts when it returns after its signal', async () => {

@@ -51,7 +51,7 @@ describe('jobs that change while they run', () => {
     sidecar.jobs.handle('job', () => void runs++);
     await sidecar.start();
     await sidecar.jobs.schedule('job', { schedule: '@every 1ms' });
-    await vi.waitFor(() => expect(runs).toBeGreaterThan(3));
+    await expect.poll(() => runs).toBeGreaterThan(3);
     await change(sidecar.jobs);
     expect(conflicts).toBeLessThan(10);
   });
@@ -283,7 +283,7 @@ test('a job whose end was written without an answer does not run again, though a
   });
   await sidecar.start();
   await sidecar.jobs.schedule('once', { dueTime: '0s' });
-  await vi.waitFor(() => expect(runs).toEqual(['once']));
+  await expect.poll(() => runs).toEqual(['once']);
   const scan = state.memory.scan.bind(state.memory);
   const slow = vi.spyOn(state.memory, 'scan').mockImplementation(async (range) => {
     const entries = await scan(range);
@@ -302,7 +302,7 @@ test('a job whose end was written without an answer does not run again, though a
     return version;
   };
   run.open();
-  await vi.waitFor(() => expect(commits).toBe(2));
+  await expect.poll(() => commits).toBe(2);
   await new Promise((resolve) => setTimeout(resolve, 50));
   read.open();
   await new Promise((resolve) => setTimeout(resolve, 50));

@@ -270,11 +270,9 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
     const holding = sql(
       `BEGIN; SELECT FROM ${schema}.two_state WHERE key = '${held}' FOR UPDATE; SELECT pg_sleep(3); COMMIT`,
     );
-    await vi.waitFor(async () =>
-      expect(
-        await sql(`SELECT count(*)::text FROM pg_stat_activity WHERE query LIKE '%${held}%pg_sleep%'`),
-      ).not.toEqual([['1']]),
-    );
+    await expect
+      .poll(() => sql(`SELECT count(*)::text FROM pg_stat_activity WHERE query LIKE '%${held}%pg_sleep%'`))
+      .not.toEqual([['1']]);
     const writing = writeOne(store, put(held, '2')).catch((error: Error) => error);
     const startedAt = performance.now();
     for (let round = 0; round < 5; round++) await putOne(store, free, `${round}`);
