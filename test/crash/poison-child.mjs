@@ -2,6 +2,7 @@
 //   D <id> <attempt>  <id> was delivered
 //   S <id>  the settlement of <id> is recorded
 //   L <id> <reason>  <id> is a dead letter
+import { setTimeout as sleep } from 'node:timers/promises';
 import { durablePubSub, Sidecar } from 'insidecar';
 import { embedded } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
@@ -12,7 +13,11 @@ const sidecar = new Sidecar({
   state: embedded({ path }),
   logger,
 });
-sidecar.events.on('delivered', ({ messageId }) => say(`S ${messageId}`));
+let [returned, settled, poisonIsHere] = [0, 0, false];
+sidecar.events.on('delivered', ({ messageId }) => {
+  say(`S ${messageId}`);
+  settled++;
+});
 await sidecar.start();
 const dead = { pubsubName: 'pubsub', topic: 'dead', group: 'crash' };
 
@@ -21,9 +26,16 @@ await sidecar.pubsub.subscribe(
   'orders',
   async (event, { attempt }) => {
     say(`D ${event.id} ${attempt}`);
-    // The others take long enough to be in flight when it happens.
-    await new Promise((resolve) => setTimeout(resolve, event.id === 'poison' ? 50 : 100));
-    if (event.id === 'poison') process.kill(process.pid, 'SIGKILL');
+    if (event.id === 'poison') {
+      poisonIsHere = true;
+      // A settlement that was recorded, and not said yet, would never be said.
+      while (settled < returned) await sleep(1);
+      process.kill(process.pid, 'SIGKILL');
+    }
+    // The others are in flight when it happens.
+    await sleep(100);
+    if (poisonIsHere) await new Promise(() => {});
+    returned++;
   },
   { concurrency: 5, deadLetterTopic: 'dead' },
 );
@@ -37,7 +49,7 @@ const isOver = async () => {
   const states = await sidecar.pubsub.queues();
   return states.every(({ topic, ready, delayed, inFlight }) => topic === 'dead' || ready + delayed + inFlight === 0);
 };
-while (!(await isOver())) await new Promise((resolve) => setTimeout(resolve, 20));
+while (!(await isOver())) await sleep(20);
 const { messages } = await sidecar.pubsub.messages(dead).catch(() => ({ messages: [] }));
 for (const { message } of messages) say(`L ${message.id} ${message.deadLetter?.reason}`);
 await sidecar.stop();
