@@ -38,12 +38,18 @@ describe('commits in a group', () => {
 
   test('go down together, however many have come while one was written', async () => {
     const store = await openStore(temporaryDirectory(), slow);
-    const startedAt = performance.now();
-    const first = store.commit({ put: [put('first')] });
-    await new Promise(setImmediate);
-    await Promise.all([first, ...Array.from({ length: 500 }, (_, index) => store.commit({ put: [put(`k${index}`)] }))]);
-    // Two or three syncs, not five hundred.
-    expect(performance.now() - startedAt).toBeLessThan(8 * slow.syncDelayMs);
+    const timeOfMany = async (): Promise<number> => {
+      const startedAt = performance.now();
+      const first = store.commit({ put: [put('first')] });
+      await new Promise(setImmediate);
+      const others = Array.from({ length: 500 }, (_, index) => store.commit({ put: [put(`k${index}`)] }));
+      await Promise.all([first, ...others]);
+      return performance.now() - startedAt;
+    };
+    // Two or three syncs, not five hundred. A busy machine takes longer now and then, not each time.
+    let tries = 0;
+    while (tries < 5 && (await timeOfMany()) >= 8 * slow.syncDelayMs) tries++;
+    expect(tries).toBeLessThan(5);
   });
 
   test('do not wait for as many as the last group had', async () => {
@@ -93,18 +99,16 @@ describe('commits in a group', () => {
 
   test('do not hold up the event loop while the disk syncs', async () => {
     const store = await openStore(temporaryDirectory(), { syncDelayMs: 300 });
-    const longestMs = [0, 0, 0];
-    for (const number of longestMs.keys()) {
-      let last = performance.now();
+    const turns = [0, 0, 0];
+    for (const number of turns.keys()) {
       const watching = setInterval(() => {
-        longestMs[number] = Math.max(longestMs[number] ?? 0, performance.now() - last);
-        last = performance.now();
+        turns[number] = (turns[number] ?? 0) + 1;
       }, 2);
       await store.commit({ put: [put(`k${number}`)] });
       clearInterval(watching);
     }
-    // A sync that holds up the loop does so in each commit, a busy machine in one.
-    expect(Math.min(...longestMs)).toBeLessThan(150);
+    // Of some 150. A sync that holds up the loop leaves it a turn or two in each commit, a busy machine in one.
+    expect(Math.max(...turns)).toBeGreaterThan(30);
   });
 });
 
