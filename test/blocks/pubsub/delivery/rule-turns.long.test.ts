@@ -7,12 +7,18 @@ const MESSAGES = 12;
 const LONG = 'event.data.items.all(x, event.data.items.exists_one(y, x == y))';
 const ITEMS = Array.from({ length: 1_000 }, (_, item) => item);
 
+/** The processor's time, in microseconds, not the clock's: other programs may keep this one from running for long. */
+function cpuTime(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
 /** The longest time in which nothing else was done, of the time that all of it took. */
 async function longestShare(work: () => Promise<void>): Promise<number> {
-  const startedAt = performance.now();
+  const startedAt = cpuTime();
   let [last, longest, isDone] = [startedAt, 0, false];
   const look = (): void => {
-    const now = performance.now();
+    const now = cpuTime();
     longest = Math.max(longest, now - last);
     last = now;
     if (!isDone) setImmediate(look);
@@ -21,7 +27,7 @@ async function longestShare(work: () => Promise<void>): Promise<number> {
   await work();
   isDone = true;
   look();
-  return longest / (performance.now() - startedAt);
+  return longest / (cpuTime() - startedAt);
 }
 
 interface Bulk {
