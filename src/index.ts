@@ -287,5 +287,7 @@ export {
 } from './state/store.ts';
 export type { IfJobExists, JobOutcome } from './timed/job.ts';
 export { type Activity, type Clock, systemClock, type Timer } from './util/clock.ts';
+export type { Duration, Instant } from './util/duration.ts';
+export { parseDuration } from './util/duration-option.ts';
 export type { Logger } from './util/logger.ts';
 export type { WireName } from './wire.ts';

@@ -28,7 +28,7 @@ export function corePolicyOf(policy: RetryPolicy | undefined): CorePolicy | unde
     initialIntervalMs: firstRetryInterval * 1000,
     backoffCoefficient,
     ...(maxRetryInterval === undefined ? undefined : { maxIntervalMs: maxRetryInterval * 1000 }),
-    ...(retryTimeout === undefined ? undefined : { timeoutMs: retryTimeout * 1000 }),
+    ...(retryTimeout === undefined ? undefined : { maxDuration: retryTimeout * 1000 }),
     ...(policy.jitter === undefined ? undefined : { jitter: policy.jitter }),
     ...(policy.handle === undefined ? undefined : { handle: policy.handle }),
   };

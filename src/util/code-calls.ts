@@ -9,13 +9,16 @@ import { atWorkElsewhere, enterWorkplace, leaveWorkplace, type Workplace } from 
 /** A function without a timeout is reported once after running this long. */
 const LONG_MS = 5 * 60_000;
 
+const STILL_RUNNING = 'still counts as running until it returns';
+const GIVEN_UP = 'counts as failed, even if it still runs';
+
 /** Describes a call for the log. */
 export type AboutCall = () => object;
 
 /**
  * The running calls of functions in code. A function cannot be forced to return: when its time is over, its signal is
- * aborted, and its place stays taken until it returns, in all sidecars of the process. Every message passes here: one
- * timer watches all calls without a timeout.
+ * aborted. Its place stays taken until it returns, in all sidecars of the process, unless its caller gives it up
+ * (`onTimeOut`). Every message passes here: one timer watches all calls without a timeout.
  */
 export class CodeCalls {
   readonly #clock: Clock;
@@ -106,6 +109,11 @@ export class CodeCalls {
     if (this.#running.size === 0) this.#idle();
   }
 
+  /** Waits for no call: those that run are not watched any more, so that no timer keeps the process. */
+  abandon(): void {
+    for (const call of [...this.#running]) this.end(call);
+  }
+
   #enter(): void {
     this.#hasEntered = true;
     if (this.workplace !== undefined) enterWorkplace(this.workplace, this);
@@ -125,11 +133,13 @@ export class CodeCalls {
   }
 
   #timeOut(call: CodeCall, timeLimitMs: number): void {
-    call.abort(new Error(`no result within ${timeLimitMs} ms`));
+    const reason = new Error(`no result within ${timeLimitMs} ms`);
+    call.abort(reason);
     this.#logger.warn(
       { ...call.about(), timeoutMs: timeLimitMs },
-      'a function has not returned within its time-out: its signal has fired, and it still counts as running until it returns',
+      `a function has not returned within its time-out: its signal has fired, and it ${call.onTimeOut === undefined ? STILL_RUNNING : GIVEN_UP}`,
     );
+    call.onTimeOut?.(reason);
   }
 
   /** Calls are in order of their start, the longest running first. */
@@ -167,6 +177,8 @@ export class CodeCall {
   /** The timer of its timeout, if it has one. */
   limit: Timer | undefined;
   isKnownAsLong = false;
+  /** Set by a caller that does not wait for the function any longer than its time-out. */
+  onTimeOut: ((reason: Error) => void) | undefined;
   #controller: AbortController | undefined;
   #reason: Error | undefined;
   #onEnd: (() => void)[] | undefined;
@@ -177,6 +189,7 @@ export class CodeCall {
     this.about = about;
     this.place = undefined;
     this.limit = undefined;
+    this.onTimeOut = undefined;
   }
 
   get signal(): AbortSignal {

@@ -1,18 +1,59 @@
 import { SidecarError } from '../errors.ts';
-import { parseGoDuration } from './duration.ts';
-import type { OptionError } from './option-fields.ts';
+import { MAX_TIMEOUT_MS } from './clock.ts';
+import { DURATION_FORMS, type Duration, readDuration } from './duration.ts';
+import type { OptionError, OptionField } from './option-fields.ts';
 import { shown } from './shown.ts';
 
 /**
- * A duration in milliseconds, with fractions: a number of them, or a text such as `1h30m`. `what` names the option.
+ * Reads a {@link Duration} that the code gets at run time, such as from a file or the environment.
+ *
+ * @returns its milliseconds, with fractions
+ * @throws SidecarError `ERR_BAD_REQUEST` for a text of another form, and for one below zero.
+ * @public
+ */
+export function parseDuration(text: string): number {
+  return parseDurationOption('the duration', text);
+}
+
+/**
+ * The milliseconds of a duration, with fractions. `what` names the option.
  *
  * @param fail - makes the error. Default: `ERR_BAD_REQUEST`
  * @throws SidecarError naming the value and what is expected.
  */
-export function parseDurationOption(what: string, value: number | string, fail: OptionError = badRequest): number {
-  const ms = typeof value === 'string' ? parseGoDuration(value) : value;
-  if (typeof ms === 'number' && Number.isFinite(ms) && ms >= 0) return ms;
-  throw fail(`${what} is ${shown(value)}: expected a number of milliseconds or a duration such as 1h30m`);
+export function parseDurationOption(what: string, value: Duration | string, fail: OptionError = badRequest): number {
+  const ms = readDuration(value);
+  if (ms !== undefined && Number.isFinite(ms) && ms >= 0) return ms;
+  throw fail(`${what} is ${shown(value)}: expected ${DURATION_FORMS}`);
+}
+
+/** A field of options that has a duration, within bounds in milliseconds. */
+export function duration(minMs = 0, maxMs: number = Number.MAX_SAFE_INTEGER): OptionField {
+  const bounds = boundsOf(minMs, maxMs);
+  return {
+    expected: (value) => (isDurationWithin(value, minMs, maxMs) ? undefined : `${DURATION_FORMS}${bounds}`),
+  };
+}
+
+/** A field of options that has a time limit, which a timer of Node's can keep. */
+export const TIME_LIMIT: OptionField = duration(1, MAX_TIMEOUT_MS);
+
+export function isDurationWithin(value: unknown, minMs: number, maxMs: number): boolean {
+  const ms = readDuration(value);
+  return ms !== undefined && ms >= minMs && ms <= maxMs;
+}
+
+function boundsOf(minMs: number, maxMs: number): string {
+  const most = maxMs === Number.MAX_SAFE_INTEGER ? '' : ` and ${maxMs} ms at most`;
+  return minMs === 0 && most === '' ? '' : `, of ${minMs} ms or more${most}`;
+}
+
+/** The whole milliseconds of a duration that was checked: never shorter. */
+export function msOf(duration: Duration): number;
+export function msOf(duration: Duration | undefined): number | undefined;
+export function msOf(duration: Duration | undefined): number | undefined {
+  const ms = readDuration(duration);
+  return ms === undefined ? undefined : Math.ceil(ms);
 }
 
 function badRequest(message: string): SidecarError {

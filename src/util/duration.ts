@@ -1,3 +1,5 @@
+import { LAST_INSTANT } from './clock.ts';
+
 const UNIT_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,
   us: 1e-3,
@@ -8,6 +10,9 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   m: 60_000,
   h: 3_600_000,
 };
+
+/** Units of durations in code. A day is 24 hours: changes of the clocks do not count. */
+const CODE_UNIT_MS: Readonly<Record<string, number>> = { ...UNIT_MS, d: 86_400_000, w: 604_800_000 };
 
 const GO_DURATION = /^[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
 const GO_DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
@@ -24,6 +29,80 @@ export function parseGoDuration(text: string): number | undefined {
     totalMs += Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
   }
   return text.startsWith('-') ? -totalMs : totalMs;
+}
+
+/**
+ * A length of time: a number of milliseconds, or a text. The text has Go's form, in which `d` is 24 hours and `w` seven
+ * days (`500ms`, `1h30m`, `3d`, `2w`), or that of ISO 8601, without years and months (`PT1.5H`, `P1D`).
+ * What the compiler cannot tell is checked at run time; {@link parseDuration} reads a text that is known only then.
+ *
+ * @public
+ */
+export type Duration =
+  | number
+  | `${number}${'ns' | 'us' | 'µs' | 'ms' | 's' | 'm' | 'h' | 'd' | 'w'}`
+  | `${number}${'w' | 'd' | 'h' | 'm' | 's'}${number}${'d' | 'h' | 'm' | 's' | 'ms'}`
+  | `${number}${'w' | 'd' | 'h'}${number}${'d' | 'h' | 'm'}${number}${'h' | 'm' | 's'}`
+  | `${number}d${number}h${number}m${number}s`
+  | `P${number}${'W' | 'D'}`
+  | `P${number}DT${number}${'H' | 'M' | 'S'}`
+  | `PT${number}${'H' | 'M' | 'S'}`
+  | `PT${number}${'H' | 'M'}${number}${'M' | 'S'}`
+  | `PT${number}H${number}M${number}S`;
+
+/**
+ * An instant: a `Date`, a number of milliseconds since 1970, or a text of RFC 3339 such as `2026-05-01T12:00:00Z`.
+ *
+ * @public
+ */
+export type Instant = Date | number | string;
+
+/** The forms of a duration, for messages. */
+export const DURATION_FORMS =
+  'a duration: a number of milliseconds, or a text such as 500ms, 1h30m, 3d, 2w, PT1H30M or P1D';
+/** The forms of an instant, for messages. */
+export const INSTANT_FORMS =
+  'an instant: a Date, a number of milliseconds since 1970, or a text such as 2026-05-01T12:00:00Z';
+
+const CODE_DURATION = /^[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|[smhdw]))+$/;
+const CODE_DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|[smhdw])/g;
+const ISO_DURATION =
+  /^(-)?P(?=[\dT])(?:(\d+(?:[.,]\d+)?)W)?(?:(\d+(?:[.,]\d+)?)D)?(?:T(?=\d)(?:(\d+(?:[.,]\d+)?)H)?(?:(\d+(?:[.,]\d+)?)M)?(?:(\d+(?:[.,]\d+)?)S)?)?$/;
+const ISO_UNITS_MS: readonly number[] = [604_800_000, 86_400_000, 3_600_000, 60_000, 1_000];
+const LONGEST_TEXT = 64;
+
+/** The milliseconds of a {@link Duration}, with fractions; `undefined` if it is none. */
+export function readDuration(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isNaN(value) ? undefined : value;
+  if (typeof value !== 'string' || value.length > LONGEST_TEXT) return undefined;
+  return parseCodeDuration(value) ?? parseIsoDuration(value);
+}
+
+/** Go's form, with days and weeks. */
+function parseCodeDuration(text: string): number | undefined {
+  if (!CODE_DURATION.test(text)) return parseGoDuration(text);
+  let totalMs = 0;
+  for (const [, amount = '', unit = ''] of text.matchAll(CODE_DURATION_PART)) {
+    totalMs += Number(amount) * (CODE_UNIT_MS[unit] ?? Number.NaN);
+  }
+  return text.startsWith('-') ? -totalMs : totalMs;
+}
+
+function parseIsoDuration(text: string): number | undefined {
+  const match = ISO_DURATION.exec(text);
+  if (match === null) return undefined;
+  const totalMs = ISO_UNITS_MS.reduce((sum, unitMs, index) => sum + unitMs * amountOf(match[index + 2]), 0);
+  return match[1] === undefined ? totalMs : -totalMs;
+}
+
+function amountOf(text = '0'): number {
+  return Number(text.replace(',', '.'));
+}
+
+/** The milliseconds since 1970 of an {@link Instant}, in whole ones; `undefined` if it is none. */
+export function readInstant(value: unknown): number | undefined {
+  const at = typeof value === 'string' ? parseInstant(value) : value instanceof Date ? value.getTime() : value;
+  return typeof at === 'number' && Math.abs(at) <= LAST_INSTANT ? at : undefined;
 }
 
 /** Formats milliseconds as a Go duration: `1m30s`, `1.5s`, `500ms`. */

@@ -27,6 +27,7 @@ await workflows.start(cheapest, ['abc', 'ab'], { instanceId: 'cheapest' });
 await workflows.start(quick, 'abcd', { instanceId: 'quick' });
 await workflows.start(district, ['a', 'abc'], { instanceId: 'district' });
 await workflows.start(convert, 'EUR', { instanceId: 'convert' });
+await workflows.start(readPage, 'data:text/plain,Hello', { instanceId: 'page' });
 await workflows.start(order, 'piano', { instanceId: 'order' });
 await workflows.start(poll, 1, { instanceId: 'poll' });
 await workflows.start(invoice, 'a@b.c', { instanceId: 'invoice' });
@@ -62,6 +63,7 @@ test('the code of docs/workflows.md has the right types, and does what the guide
     'district-report COMPLETED',
     'invoice COMPLETED "mail invoice/2 to a@b.c, attempt 1"',
     'order COMPLETED "too heavy"',
+    'page COMPLETED "Hello"',
     'poll COMPLETED "enough"',
     'quick COMPLETED 4',
     'reminder COMPLETED',

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatGoDuration, formatInstant, parseGoDuration, parseInstant } from '../../src/util/duration.ts';
+import { type Duration, type Instant, parseDuration } from '../../src/index.ts';
+import {
+  formatGoDuration,
+  formatInstant,
+  parseGoDuration,
+  parseInstant,
+  readInstant,
+} from '../../src/util/duration.ts';
 
 describe('parseGoDuration: the grammar of Go’s time.ParseDuration', () => {
   test.each<[text: string, ms: number]>([
@@ -127,4 +134,64 @@ describe('formatGoDuration: as Go writes a duration', () => {
       }),
     );
   });
+});
+
+const FORMS = 'a duration: a number of milliseconds, or a text such as 500ms, 1h30m, 3d, 2w, PT1H30M or P1D';
+
+describe('a duration in code', () => {
+  test.each<[text: Duration & string, ms: number]>([
+    ['500ms', 500],
+    ['1.5s', 1_500],
+    ['1h30m', 5_400_000],
+    ['2h15m30s', 8_130_000],
+    ['1d', 86_400_000],
+    ['1d12h', 129_600_000],
+    ['2w', 1_209_600_000],
+    ['1w1d', 691_200_000],
+    ['0s', 0],
+    ['P1D', 86_400_000],
+    ['P2W', 1_209_600_000],
+    ['PT1.5H', 5_400_000],
+    ['PT1H30M', 5_400_000],
+    ['PT0.25S', 250],
+    ['P1DT12H', 129_600_000],
+  ])('%s is %d ms', (text, ms) => {
+    expect(parseDuration(text)).toBe(ms);
+  });
+
+  test('may have a decimal comma in the form of ISO 8601', () => expect(parseDuration('PT1,5H')).toBe(5_400_000));
+
+  test.each(['30 days', '3 d', 'P', 'PT', 'P1M', 'P1Y', 'P1H', '1', '', 'soon', '-1s', '1mo', '1d1'])(
+    '%j is refused with what is expected',
+    (text) => expect(() => parseDuration(text)).toThrow(`the duration is ${JSON.stringify(text)}: expected ${FORMS}`),
+  );
+
+  test('what is none does not compile', () => {
+    // @ts-expect-error: a word in place of a unit
+    const words: Duration = '30 days';
+    // @ts-expect-error: a unit that there is none of
+    const unit: Duration = '5mo';
+    // @ts-expect-error: a text without a number
+    const text: Duration = 'soon';
+    // @ts-expect-error: months differ in length
+    const month: Duration = 'P1M';
+    // @ts-expect-error: a text that is known at run time only goes through parseDuration
+    const any: Duration = String(5);
+    const right: readonly Duration[] = [5, '1h30m', '3d', `${5}s`, 'PT1H30M', parseDuration(String('5s'))];
+    expect([words, unit, text, month, any, ...right]).toHaveLength(11);
+  });
+});
+
+describe('an instant in code', () => {
+  test.each<[instant: Instant, at: number | undefined]>([
+    [new Date(5), 5],
+    [5, 5],
+    ['1970-01-01T00:00:00.005Z', 5],
+    ['1970-01-01T01:00:00+01:00', 0],
+    ['1970-01-01', undefined],
+    ['tomorrow', undefined],
+    [new Date(Number.NaN), undefined],
+    [Number.POSITIVE_INFINITY, undefined],
+    [8.64e15 + 1, undefined],
+  ])('%j is %j', (instant, at) => expect(readInstant(instant)).toBe(at));
 });

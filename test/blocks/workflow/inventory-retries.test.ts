@@ -97,7 +97,7 @@ describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
     ],
     [
       'none begins after the time for all',
-      { failures: 9, policy: { maxAttempts: 9, initialIntervalMs: 10_000, backoffCoefficient: 1, timeoutMs: 25_000 } },
+      { failures: 9, policy: { maxAttempts: 9, initialIntervalMs: 10_000, backoffCoefficient: 1, maxDuration: '25s' } },
       [0, 10, 20],
       'FAILED',
     ],

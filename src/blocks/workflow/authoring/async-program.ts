@@ -1,6 +1,7 @@
 import { SidecarError } from '../../../errors.ts';
 import { LAST_INSTANT } from '../../../util/clock.ts';
 import { parseGoDuration } from '../../../util/duration.ts';
+import { parseDurationOption } from '../../../util/duration-option.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
 import type {
@@ -61,7 +62,7 @@ class Continued extends Error {
 const MAX_STATUS_LENGTH = 64 * 1024;
 
 const NO_OPTIONS = Object.freeze({});
-const ACTIVITY_FIELDS = fieldNames<CallActivityOptions>({ retry: true });
+const ACTIVITY_FIELDS = fieldNames<CallActivityOptions>({ retry: true, timeout: true });
 const CHILD_FIELDS = fieldNames<CallChildOptions>({ instanceId: true, retry: true });
 const EVENT_FIELDS = fieldNames<WaitForEventOptions>({ timeoutMs: true });
 const CONTINUE_FIELDS = fieldNames<ContinueAsNewOptions>({ keepEvents: true });
@@ -104,7 +105,9 @@ class AsyncContext implements WorkflowContext {
     const { name, run } =
       typeof activity === 'string' ? { name: activity, run: undefined } : this.#names.activity(activity);
     const text = textOfValue(input, 'the input of activity', name);
-    return this.#promise(this.#execution.callActivity({ name, run, input: text, retry: options.retry }));
+    const { retry, timeout } = options;
+    const timeoutMs = timeout === undefined ? undefined : Math.ceil(parseDurationOption('timeout', timeout));
+    return this.#promise(this.#execution.callActivity({ name, run, input: text, retry, timeoutMs }));
   }
 
   callChild<Output>(

@@ -1,6 +1,7 @@
 import { messageOf } from '../../../errors.ts';
 import type { Observation } from '../../../probe.ts';
 import { cancelWith } from '../../../util/cancel-token.ts';
+import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
 import { Deque } from '../../../util/deque.ts';
 import { type Link, Linked } from '../../../util/linked.ts';
 import { outside } from '../../../util/outside.ts';
@@ -8,7 +9,7 @@ import { sinceWhen } from '../../../util/work.ts';
 import type { Registry } from '../authoring/registry.ts';
 import type { ActivityContext, ActivityFunction } from '../model/definition.ts';
 import type { IncomingEvent } from '../model/events.ts';
-import { failureOf, type WorkflowFailure } from '../model/failure.ts';
+import { ACTIVITY_TIMED_OUT, failureOf, type WorkflowFailure } from '../model/failure.ts';
 import { textOfValue, valueOfText } from '../model/payload.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
 import type { ActivityAttempt, ActivityCrashes } from './activity-crashes.ts';
@@ -41,11 +42,13 @@ export class ActivityRunner {
   readonly #withheld = new Map<LiveInstance, ActivityAttempt[]>();
   readonly #missing: MissingNames;
   readonly #running = new Linked<ActivityAttempt>();
+  readonly #calls: CodeCalls;
   #isStopping = false;
 
   constructor(deps: WorkflowsDeps, { registry, inFlight, crashes, onMissing }: ActivityRunnerDeps) {
     this.#deps = deps;
     this.#onMissing = onMissing;
+    this.#calls = new CodeCalls(deps);
     this.#registry = registry;
     this.#inFlight = inFlight;
     this.#crashes = crashes;
@@ -132,6 +135,11 @@ export class ActivityRunner {
     this.#missing.stop();
   }
 
+  /** The sidecar waits for no activity any more: forgets those that run. */
+  close(): void {
+    this.#calls.abandon();
+  }
+
   #pump(): void {
     while (this.#running.size < this.#deps.maxConcurrentActivities && !this.#isStopping) {
       const next = this.#waiting.shift();
@@ -191,21 +199,25 @@ export class ActivityRunner {
       this.#inFlight.remove();
       return instance.checkQuiet();
     }
-    const { sequence, name, input } = activity;
+    const { sequence, name, input, attempt, timeoutMs = 0 } = activity;
     let event: IncomingEvent;
     let thrown: { readonly value: unknown } | undefined;
     const observation = this.#observe(instance, activity);
     emitActivityStarted(this.#deps, instance.id, activity);
-    const context = new Context(instance, activity);
-    const call = (): unknown => this.#deps.apart()(() => asTold(run)(context, valueOfText(input)));
+    const about = (): object => ({ instanceId: instance.id, activity: name, attempt });
+    const call = this.#calls.begin(name, timeoutMs, about);
+    const context = new Context(instance, activity, call);
+    const called = (): unknown => this.#deps.apart()(() => asTold(run)(context, valueOfText(input)));
     try {
-      const output = await (observation === undefined ? call() : observation.run(call));
+      const result = observation === undefined ? called() : observation.run(called);
+      const output = await (timeoutMs === 0 ? result : untilTimeOut(result, call));
       event = { type: 'activityCompleted', sequence, output: textOfValue(output, 'the output of activity', name) };
     } catch (error) {
       thrown = { value: error };
-      event = { type: 'activityFailed', sequence, failure: failureOf(error) };
+      event = { type: 'activityFailed', sequence, failure: failureIn(error) };
     }
     context.end();
+    this.#calls.end(call);
     observation?.end(thrown && { failure: { reason: messageOf(thrown.value), thrown } });
     this.#leave(next, place);
     // One that has left has taken what ran from the count. A listener of the event may make it leave, without this one.
@@ -244,33 +256,50 @@ function asTold(run: ActivityFunction): ActivityFunction<unknown> {
   return run as ActivityFunction<unknown>;
 }
 
-/** Creates the signal only on first use. It fires while the activity runs, not later. */
+/** What the function returns, unless its time is over first. */
+function untilTimeOut(result: unknown, call: CodeCall): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    call.onTimeOut = (reason) => reject(new TimedOut(reason));
+    Promise.resolve(result).then(resolve, reject);
+  });
+}
+
+/** The time of an attempt is over. The stack would show the engine alone. */
+class TimedOut extends Error {
+  override readonly name = ACTIVITY_TIMED_OUT;
+
+  constructor({ message }: Error) {
+    super(message);
+    this.stack = `${this.name}: ${message}`;
+  }
+}
+
+function failureIn(error: unknown): WorkflowFailure {
+  return error instanceof TimedOut ? { errorType: error.name, message: error.message } : failureOf(error);
+}
+
+/** Links the signal with the instance only on first use. It fires for that while the activity runs, not later. */
 class Context implements ActivityContext {
   readonly instanceId: string;
   readonly activityId: number;
   readonly attempt: number;
   readonly #instance: LiveInstance;
-  #signal: AbortSignal | undefined;
+  readonly #call: CodeCall;
   #hasEnded = false;
   /** Leaves the instance, which may live long. */
   #leave: (() => void) | undefined;
 
-  constructor(instance: LiveInstance, { activityId, attempt }: ActivityToRun) {
+  constructor(instance: LiveInstance, { activityId, attempt }: ActivityToRun, call: CodeCall) {
     this.instanceId = instance.id;
     this.activityId = activityId;
     this.attempt = attempt;
     this.#instance = instance;
+    this.#call = call;
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= this.#newSignal();
-    return this.#signal;
-  }
-
-  #newSignal(): AbortSignal {
-    const controller = new AbortController();
-    if (!this.#hasEnded) this.#leave = cancelWith(controller, this.#instance.cancellation);
-    return controller.signal;
+    if (!this.#hasEnded) this.#leave ??= cancelWith(this.#call, this.#instance.cancellation);
+    return this.#call.signal;
   }
 
   /** The activity has ended. */

@@ -298,5 +298,6 @@ export class Engine implements EngineServices, InstanceListener {
     this.#owned.stop();
     this.#crashReport[Symbol.dispose]();
     for (const instance of this.pool.all()) this.pool.remove(instance, new Error('the sidecar is stopping'));
+    this.activities.close();
   }
 }

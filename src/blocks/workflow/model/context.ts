@@ -1,3 +1,4 @@
+import type { Duration } from '../../../util/duration.ts';
 import type { Logger } from '../../../util/logger.ts';
 import type { ActivityLike, RetryPolicy, WorkflowLike } from './definition.ts';
 
@@ -5,6 +6,12 @@ import type { ActivityLike, RetryPolicy, WorkflowLike } from './definition.ts';
 export interface CallActivityOptions {
   /** Default: one attempt. */
   readonly retry?: RetryPolicy;
+  /**
+   * The time limit of each attempt; 0 for no limit. After it the attempt has failed with `ActivityTimeoutError`, and its
+   * signal fires. A function that does not heed the signal may still run while the next attempt does. Default: no limit;
+   * an attempt that runs for five minutes is then reported in the log.
+   */
+  readonly timeout?: Duration;
 }
 
 /** How a child workflow is started. @public */

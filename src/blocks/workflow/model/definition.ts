@@ -1,4 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
+import type { Duration } from '../../../util/duration.ts';
 import { checkFunction } from '../../../util/known-fields.ts';
 import { ANYTHING, badRequest, checkOptions, field, INSTANT, type OptionFields } from '../../../util/option-fields.ts';
 import { shown } from '../../../util/shown.ts';
@@ -20,8 +21,8 @@ export interface RetryPolicy {
    * try again together. Every replay has equal delays. Default 0: delays are exact.
    */
   readonly jitter?: number;
-  /** The maximum time for all attempts, in milliseconds: no attempt begins after it. Default: no limit. */
-  readonly timeoutMs?: number;
+  /** The maximum time for all attempts together: no attempt begins after it. Default: no limit. */
+  readonly maxDuration?: Duration;
   /** Whether to retry after a failure. It is part of the workflow code and must be deterministic. */
   readonly handle?: (failure: WorkflowFailure) => boolean;
 }
@@ -34,7 +35,7 @@ export interface ActivityContext {
   readonly activityId: number;
   /** 1 for the first attempt of a retry policy. */
   readonly attempt: number;
-  /** Fires when the sidecar stops and no longer waits for the activity. */
+  /** Fires when the time limit of the attempt is over, and when the sidecar stops and no longer waits for it. */
   readonly signal: AbortSignal;
 }
 

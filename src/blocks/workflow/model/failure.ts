@@ -127,6 +127,7 @@ export const NOT_REGISTERED = 'NotRegisteredError';
 export const ALREADY_EXISTS = 'WorkflowInstanceAlreadyExists';
 export const TERMINATED_CHILD = 'WorkflowTerminated';
 export const TIMED_OUT = 'EventTimeoutError';
+export const ACTIVITY_TIMED_OUT = 'ActivityTimeoutError';
 export const PROCESS_ENDED = 'ProcessEndedError';
 export const TOO_LARGE = 'PayloadTooLargeError';
 

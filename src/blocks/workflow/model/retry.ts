@@ -1,4 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
+import { msOf, parseDurationOption } from '../../../util/duration-option.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import type { RetryPolicy } from './definition.ts';
 import type { WorkflowFailure } from './failure.ts';
@@ -36,7 +37,8 @@ export function retryDelayMs(policy: RetryPolicy | undefined, failed: FailedAtte
   const full = initialIntervalMs * factor;
   const longestMs = Math.min(full, maxIntervalMs ?? MAX_DELAY_MS, MAX_DELAY_MS);
   const delayMs = Math.ceil(jitter === 0 ? longestMs : longestMs * (1 - jitter * failed.random()));
-  if (policy.timeoutMs !== undefined && failed.now + delayMs > failed.firstAt + policy.timeoutMs) return undefined;
+  const limitMs = msOf(policy.maxDuration) ?? Number.POSITIVE_INFINITY;
+  if (failed.now + delayMs > failed.firstAt + limitMs) return undefined;
   return delayMs;
 }
 
@@ -46,7 +48,7 @@ const POLICY_FIELDS = fieldNames<RetryPolicy>({
   backoffCoefficient: true,
   maxIntervalMs: true,
   jitter: true,
-  timeoutMs: true,
+  maxDuration: true,
   handle: true,
 });
 
@@ -59,10 +61,11 @@ export function checkRetryPolicy(policy: RetryPolicy | undefined): void {
     throw wrong('maxAttempts', maxAttempts, 'a whole number from 1');
   if (!(backoffCoefficient >= 1)) throw wrong('backoffCoefficient', backoffCoefficient, 'a number from 1');
   if (!(jitter >= 0 && jitter <= 1)) throw wrong('jitter', jitter, 'a number from 0 to 1');
-  for (const field of ['initialIntervalMs', 'maxIntervalMs', 'timeoutMs'] as const) {
+  for (const field of ['initialIntervalMs', 'maxIntervalMs'] as const) {
     const value = policy[field];
     if (value !== undefined && !(value >= 0)) throw wrong(field, value, 'milliseconds, 0 or more');
   }
+  if (policy.maxDuration !== undefined) parseDurationOption('retry.maxDuration', policy.maxDuration);
 }
 
 function wrong(field: string, value: unknown, expected: string): SidecarError {

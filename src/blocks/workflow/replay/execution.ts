@@ -37,6 +37,8 @@ export interface ActivityCall {
   readonly name: string;
   readonly input: Payload;
   readonly retry?: RetryPolicy | undefined;
+  /** The time limit of an attempt; none if `undefined` or 0. */
+  readonly timeoutMs?: number | undefined;
   /** The function to run, if the code gave one; else the one registered under the name. */
   readonly run?: ActivityFunction | undefined;
 }

@@ -34,6 +34,7 @@ export interface ActivityToRun {
   readonly name: string;
   readonly input: string | undefined;
   readonly run: ActivityFunction | undefined;
+  readonly timeoutMs: number | undefined;
 }
 
 const dueAtOf = ({ dueAt }: OpenTimer): number => dueAt;
@@ -125,8 +126,8 @@ export class OpenActions {
     const found: ActivityToRun[] = [];
     for (const { sequence, task, attempt, call } of this.#attempts.values())
       if (call !== undefined) {
-        const { name, input, run } = call;
-        found.push({ sequence, activityId: task.sequence, attempt, name, input, run });
+        const { name, input, run, timeoutMs } = call;
+        found.push({ sequence, activityId: task.sequence, attempt, name, input, run, timeoutMs });
       }
     return found;
   }
@@ -135,8 +136,8 @@ export class OpenActions {
   activity(sequence: number): ActivityToRun | undefined {
     const open = this.#attempts.get(sequence);
     if (open?.call === undefined) return undefined;
-    const { name, input, run } = open.call;
-    return { sequence, activityId: open.task.sequence, attempt: open.attempt, name, input, run };
+    const { name, input, run, timeoutMs } = open.call;
+    return { sequence, activityId: open.task.sequence, attempt: open.attempt, name, input, run, timeoutMs };
   }
 
   clear(): void {
