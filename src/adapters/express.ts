@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AdapterOptions, checkAdapterOptions, type RequestHandler } from '../http/message.ts';
+import { type AdapterOptions, checkMounted, type RequestHandler } from '../http/message.ts';
 import { answerNode } from './node.ts';
 import type { ParsedBody } from './parsed-body.ts';
 
@@ -17,7 +17,7 @@ export type ExpressMiddleware = (req: IncomingMessage, res: ServerResponse, next
  * @public
  */
 export function expressHandler(sidecar: RequestHandler, options: AdapterOptions = {}): ExpressMiddleware {
-  checkAdapterOptions(options);
+  checkMounted(sidecar, options);
   return (req, res, next) => {
     // Express has removed the mount path from `req.url`; its parsers leave their results on `req`.
     answerNode(sidecar, { req, res, url: req.url ?? '/', parsed: req as ParsedBody }, options, next);

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AdapterOptions, checkAdapterOptions, type RequestHandler } from '../http/message.ts';
+import { type AdapterOptions, checkMounted, type RequestHandler } from '../http/message.ts';
 import { handleNode, isPassedOn } from './node.ts';
 import { writeResponse } from './node-response.ts';
 
@@ -50,7 +50,7 @@ export type FastifySidecarPlugin = (instance: FastifyLike, options: object, done
  * @public
  */
 export function fastifySidecar(sidecar: RequestHandler, options: AdapterOptions = {}): FastifySidecarPlugin {
-  checkAdapterOptions(options);
+  checkMounted(sidecar, options);
   return (instance, _options, done) => {
     const prefix = instance.prefix + (options.prefix ?? '');
     const answer = async ({ raw: req }: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown> => {

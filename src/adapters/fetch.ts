@@ -3,7 +3,7 @@ import {
   type AdapterOptions,
   type Body,
   cancelTokenOfSignal,
-  checkAdapterOptions,
+  checkMounted,
   EMPTY_BODY,
   type HeaderMap,
   leaveBody,
@@ -39,7 +39,7 @@ export function fetchHandler(
 /** Mounts the sidecar; every request is answered. @public */
 export function fetchHandler(sidecar: RequestHandler, options?: AdapterOptions): FetchHandler;
 export function fetchHandler(sidecar: RequestHandler, options: AdapterOptions = {}): FallthroughFetchHandler {
-  checkAdapterOptions(options);
+  checkMounted(sidecar, options);
   return async (request) => {
     const url = belowPrefix(targetOf(request.url), options.prefix);
     if (url === undefined && options.fallthrough) return undefined;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AdapterOptions, checkAdapterOptions, type RequestHandler } from '../http/message.ts';
+import { type AdapterOptions, checkMounted, type RequestHandler } from '../http/message.ts';
 import { handleNode, isPassedOn } from './node.ts';
 import { writeResponse } from './node-response.ts';
 import type { ParsedBody } from './parsed-body.ts';
@@ -34,7 +34,7 @@ export type KoaMiddleware = (context: KoaContextLike, next: () => Promise<unknow
  * @public
  */
 export function koaHandler(sidecar: RequestHandler, options: AdapterOptions = {}): KoaMiddleware {
-  checkAdapterOptions(options);
+  checkMounted(sidecar, options);
   return async (context, next) => {
     const { req, res, url, originalUrl, request, respond } = context;
     context.respond = false;

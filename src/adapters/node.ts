@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   type AdapterOptions,
-  checkAdapterOptions,
+  checkMounted,
   EMPTY_BODY,
   type RequestHandler,
   type SidecarResponse,
@@ -25,7 +25,7 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse, next?: (e
  * @public
  */
 export function nodeListener(sidecar: RequestHandler, options: AdapterOptions = {}): NodeListener {
-  checkAdapterOptions(options);
+  checkMounted(sidecar, options);
   return (req, res, next) => {
     const passOn = next ?? ((): void => void res.writeHead(404).end());
     answerNode(sidecar, { req, res, url: req.url ?? '/', parsed: req as ParsedBody }, options, passOn);

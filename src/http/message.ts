@@ -9,6 +9,7 @@ import { bytesOf } from '../util/bytes.ts';
 import { type CancelToken, cancelTokenOfSignal, NEVER, signalOfCancelToken } from '../util/cancel-token.ts';
 import { jsonTextOf } from '../util/json-value.ts';
 import { BOOLEAN, checkOptions, field, type OptionFields } from '../util/option-fields.ts';
+import { shown } from '../util/shown.ts';
 
 /**
  * Header fields by lower-case name. Repeated fields are one string where HTTP allows joining them with `, `, and an
@@ -94,11 +95,17 @@ const ADAPTER_FIELDS: OptionFields<AdapterOptions> = {
 };
 
 /**
- * Rejects invalid adapter options: with a misspelt `prefix`, the sidecar would be mounted at the root.
+ * Rejects what cannot be mounted, and invalid adapter options: with a misspelt `prefix`, the sidecar would be mounted at
+ * the root.
  *
  * @throws SidecarError `ERR_CONFIGURATION`
  */
-export function checkAdapterOptions(options: AdapterOptions): void {
+export function checkMounted(handler: RequestHandler, options: AdapterOptions): void {
+  if (typeof Object(handler).handle !== 'function')
+    throw new SidecarError(
+      'ERR_CONFIGURATION',
+      `${shown(handler)} cannot be mounted: expected a sidecar, sidecar.peers or an inspector`,
+    );
   checkOptions('options of the adapter', options, ADAPTER_FIELDS);
 }
 

@@ -37,12 +37,13 @@ import type { StateDefinition } from '../state/store.ts';
 import { type Clock, clockOutside, systemClock } from '../util/clock.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import { loggingErrors } from '../util/logged-error.ts';
-import { errorLogger, type Logger, standardErrorLogger } from '../util/logger.ts';
+import { errorLogger, type Logger, silentLogger, standardErrorLogger } from '../util/logger.ts';
 import { NAME_FORM } from '../util/name-pattern.ts';
 import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
 import { type Wire, type WireName, wireNames } from '../wire.ts';
 import { APP_SCHEMA, type AppOptions, appProblem, grpcProblem } from './app-options.ts';
+import { likelyMistake } from './likely-mistakes.ts';
 import { resolveTokens, type Tokens } from './tokens.ts';
 
 /** Options of a {@link Sidecar}. @public */
@@ -146,9 +147,10 @@ export interface SidecarOptions {
   /**
    * Where to log: an object with `debug`, `info`, `warn` and `error`, each called as `(details, message)`, like pino. An
    * error in `details` is plain data, `{ type, message, code?, stack?, cause?, errors? }`, of bounded length. Default:
-   * warnings and errors go to standard error: one line of JSON each, on a terminal readable lines with stacks.
+   * warnings and errors go to standard error: one line of JSON each, on a terminal readable lines with stacks. `silent`
+   * discards everything.
    */
-  readonly logger?: Logger;
+  readonly logger?: Logger | 'silent';
   /** Traces and metrics, such as `openTelemetry()` of `insidecar/otel`. Default: none. */
   readonly telemetry?: Telemetry;
 }
@@ -163,6 +165,7 @@ interface Resolved extends Tokens {
   readonly jobs: Required<JobsOptions>;
   readonly workflows: WorkflowsSettings;
   readonly wire: Wire;
+  readonly logger: Logger;
   readonly appHealth: HealthSettings | undefined;
   /** Whether the namespace is more than the default. */
   readonly isNamespaceSet: boolean;
@@ -237,7 +240,10 @@ const problemOf = validator(
     deliveryTimeoutMs: NOT_NEGATIVE,
     stopTimeoutMs: NOT_NEGATIVE,
     clock: methods('now', 'setTimeout'),
-    logger: methods('debug', 'info', 'warn', 'error'),
+    logger: {
+      ...methods('debug', 'info', 'warn', 'error'),
+      expects: 'an object with debug, info, warn and error, or "silent"',
+    },
     telemetry: {
       type: 'object',
       required: ['type', 'attach', 'logFields', 'bound'],
@@ -256,8 +262,12 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
   const givenNamespace = options.namespace ?? (environment['NAMESPACE'] || undefined);
   const namespace = givenNamespace ?? DEFAULT_NAMESPACE;
   const given = definedOnly(options);
-  const { app, appId = environment['APP_ID'] } = given;
-  const problem = problemOf(definedOnly({ ...given, appId, namespace })) ?? appProblem(app) ?? grpcProblem(given);
+  const { app, logger, appId = environment['APP_ID'] } = given;
+  const problem =
+    likelyMistake(given) ??
+    problemOf(definedOnly({ ...given, appId, namespace, logger: logger === 'silent' ? undefined : logger })) ??
+    appProblem(app) ??
+    grpcProblem(given);
   if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
   if (appId === undefined) throw new SidecarError('ERR_CONFIGURATION', 'options.appId is missing');
   if (given.address !== undefined) checkedBaseUrl(given.address, 'options.address');
@@ -297,11 +307,12 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     workflows: resolveWorkflows(given.workflows ?? {}),
     wire,
     appHealth: resolveHealth(app?.health),
-    logger: loggingErrors(given.logger ?? ownLogger(given.telemetry), apart(given.telemetry)),
+    logger: loggingErrors(loggerOf(given), apart(given.telemetry)),
   };
 }
 
-/** The default logger; its lines name the present trace, if there is one. */
-function ownLogger(telemetry: Telemetry | undefined): Logger {
+/** By default, a logger whose lines name the present trace, if there is one. */
+function loggerOf({ logger, telemetry }: SidecarOptions): Logger {
+  if (logger !== undefined) return logger === 'silent' ? silentLogger : logger;
   return telemetry === undefined ? standardErrorLogger : errorLogger(telemetry.logFields);
 }

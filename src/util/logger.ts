@@ -20,6 +20,11 @@ export interface Logger {
   error(details: object, message: string): void;
 }
 
+const discard = (): void => undefined;
+
+/** Discards everything. */
+export const silentLogger: Logger = { debug: discard, info: discard, warn: discard, error: discard };
+
 /**
  * The default: warnings and errors on standard error, as one line of JSON each, or as readable lines with the stacks of
  * errors when that is a terminal; the rest is discarded.
@@ -31,8 +36,8 @@ export function errorLogger(traceFields: () => object | undefined): Logger {
   const write = (level: string, details: object, message: string): void =>
     writeLine(level, { ...traceFields(), ...details }, message);
   return {
-    debug: () => undefined,
-    info: () => undefined,
+    debug: discard,
+    info: discard,
     warn: (details, message) => write('warn', details, message),
     error: (details, message) => write('error', details, message),
   };

@@ -17,20 +17,28 @@ export function topicEmpty({ pubsubName, topic }: PublishDestination, metadata: 
   return named('ERR_TOPIC_NAME_EMPTY', message, 'TOPIC_NAME_EMPTY', pubsubName, { metadata });
 }
 
-/**
- * A bulk publish answers 400 for this, a single one 404, as the API document says. Callers in code get the `known`
- * names; over HTTP the message is Dapr's.
- */
+/** A bulk publish answers 400 for this, a single one 404, as the API document says. */
 export function pubsubNotFound(
   pubsubName: string,
   metadata: Metadata,
-  { bulk = false, known }: { readonly bulk?: boolean; readonly known?: Iterable<string> },
+  { bulk = false, hint = '' }: { readonly bulk?: boolean; readonly hint?: string } = {},
 ): SidecarError {
-  const names = known === undefined ? '' : knownNames(pubsubName, known);
-  return new SidecarError('ERR_PUBSUB_NOT_FOUND', `pubsub ${pubsubName} is not found${names}`, {
+  const name = typeof pubsubName === 'string' ? pubsubName : shown(pubsubName);
+  return new SidecarError('ERR_PUBSUB_NOT_FOUND', `pubsub ${name} is not found${hint}`, {
     details: { reason: 'PUBSUB_NOT_FOUND', metadata },
     ...(bulk ? { status: 400 } : {}),
   });
+}
+
+/** For callers in code: the available components. Over HTTP the message is Dapr's. */
+export function hintInCode(
+  call: 'publish' | 'publishBulk' | 'subscribe',
+  { pubsubName, topic }: PublishDestination,
+  known: ReadonlyMap<string, unknown>,
+): string {
+  const isSwapped = known.has(topic) || typeof topic !== 'string';
+  const last = { publish: 'data', publishBulk: 'entries', subscribe: 'handler' }[call];
+  return `${knownNames(pubsubName, known.keys())}${isSwapped ? `; the order is ${call}(pubsubName, topic, ${last})` : ''}`;
 }
 
 /** The available components, as the end of a sentence about one that is not found. */

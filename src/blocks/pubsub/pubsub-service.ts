@@ -22,7 +22,7 @@ import {
 } from './delivery/subscription.ts';
 import type { SubscriptionInfo } from './delivery/subscription-info.ts';
 import { type SubscribablePubSub, Subscriptions } from './delivery/subscriptions.ts';
-import { pubsubNotFound, subscribeFailed, topicForbidden } from './errors.ts';
+import { hintInCode, pubsubNotFound, subscribeFailed, topicForbidden } from './errors.ts';
 import { type BulkPublish, MessageSender } from './message-sender.ts';
 import { openComponent } from './open-component.ts';
 import { explain } from './operating/explain.ts';
@@ -85,7 +85,10 @@ export class PubSubService implements BlockService {
   targetInCode(destination: PublishDestination, metadata: Metadata, bulk = false): PublishTarget {
     const { pubsubName } = destination;
     if (pubsubName !== '' && !this.#pubsubs.has(pubsubName))
-      throw pubsubNotFound(pubsubName, metadata, { bulk, known: this.#pubsubs.keys() });
+      throw pubsubNotFound(pubsubName, metadata, {
+        bulk,
+        hint: hintInCode(bulk ? 'publishBulk' : 'publish', destination, this.#pubsubs),
+      });
     return this.target(destination, metadata, bulk);
   }
 
@@ -124,7 +127,8 @@ export class PubSubService implements BlockService {
     if ('problem' in spec) throw new SidecarError('ERR_CONFIGURATION', spec.problem);
     const { pubsubName, topic } = spec;
     const pubsub = this.#pubsubs.get(pubsubName);
-    if (pubsub === undefined) throw pubsubNotFound(pubsubName, NO_METADATA, { known: this.#pubsubs.keys() });
+    if (pubsub === undefined)
+      throw pubsubNotFound(pubsubName, NO_METADATA, { hint: hintInCode('subscribe', spec, this.#pubsubs) });
     const { appId } = this.#deps;
     if (!maySubscribe(topic, appId, pubsub.topics)) throw topicForbidden({ appId, pubsubName, topic });
     const problem = pubsub.topicProblem(topic, 'subscribe');

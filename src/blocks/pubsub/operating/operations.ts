@@ -7,7 +7,7 @@ import type { Logger } from '../../../util/logger.ts';
 import { NO_METADATA } from '../../request-metadata.ts';
 import type { QueueName } from '../delivery/subscription-info.ts';
 import type { SubscribablePubSub } from '../delivery/subscriptions.ts';
-import { pubsubNotFound } from '../errors.ts';
+import { knownNames, pubsubNotFound } from '../errors.ts';
 import { redelivered } from './edit.ts';
 import type { MessageSelection, QueuedPage, QueueReadOptions, QueueState, RedeliverOptions } from './queue-types.ts';
 import { checkQueue, checkRead, checkRedelivery, parseSelection } from './selection.ts';
@@ -123,7 +123,8 @@ export class QueueOperations {
   #access(pubsubName: string): QueueAccess {
     const { pubsubs } = this.#deps;
     const pubsub = pubsubs.get(pubsubName);
-    if (pubsub === undefined) throw pubsubNotFound(pubsubName, NO_METADATA, { known: pubsubs.keys() });
+    if (pubsub === undefined)
+      throw pubsubNotFound(pubsubName, NO_METADATA, { hint: knownNames(pubsubName, pubsubs.keys()) });
     const { queues } = pubsub.component;
     if (queues !== undefined) return queues;
     throw new SidecarError('ERR_QUEUES_NOT_SUPPORTED', `pubsub ${pubsubName} gives no access to its queues`);
