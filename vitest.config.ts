@@ -14,7 +14,9 @@ export default defineConfig({
   test: {
     reporters: ['default', reporter],
     onConsoleLog: reporter.onConsoleLog,
-    testTimeout: 20_000,
+    // Of what hangs: nothing is expected to be quick by these.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // One second, the default, passes on a machine that is busy with others.
     expect: { poll: { timeout: 15_000 } },
     // A check of a whole day's work must not fail because the machine stood still for a moment; vitest tells of it.

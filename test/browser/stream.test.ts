@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium())('the stream', () => {
     await view.row('order-2').waitFor();
     await until(() => resumedAt.slice(before).some((id) => Number(id) > 0)).toBe(true);
     await until(() => stateOf(view)).toContain('live');
-  }, 40_000);
+  });
 
   test('a row goes when its outcome is no more the one that is asked for', async () => {
     const { shop, url } = bound(await start());

@@ -16,7 +16,7 @@ describe.skipIf(!hasNatsUrl())('jetstreamPubSub', () => {
   afterAll(() => server?.[Symbol.asyncDispose]());
 
   for (const { name, needs, run } of pubSubConformance)
-    test(name, { timeout: 30_000 }, async (context) => {
+    test(name, async (context) => {
       // NATS has a limit of 1 MiB with headers unless it is told otherwise.
       context.skip(needs.includes('large') && maxPayloadBytes <= MIB, 'max_payload of the server is 1 MiB');
       await run(() => openJetStream(server.url));

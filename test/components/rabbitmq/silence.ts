@@ -73,6 +73,6 @@ export function silence(port: () => number): void {
       await closed;
       await expect.poll(() => stream.destroyed, { timeout: 10_000 }).toBe(true);
       await connection.close();
-    }, 30_000);
+    });
   });
 }

@@ -85,7 +85,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     operator.destroy();
     expect(await committed).toBeGreaterThan(0);
     await works(late);
-  }, 30_000);
+  });
 
   test('a server that lacks the replicas that it needs for writes is waited for', async () => {
     await using lonely = await RedisTestServer.start();
@@ -104,7 +104,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     await operator.sendCommand(['CONFIG', 'SET', 'min-replicas-to-write', '0']);
     operator.destroy();
     expect(await committed).toBeGreaterThan(0);
-  }, 30_000);
+  });
 
   test('others hear of a commit once it is written, although the server has forgotten its scripts', async () => {
     await using proxy = await TcpProxy.start(server.server.port);

@@ -120,7 +120,7 @@ describe('a name that is no text', () => {
       message: expect.stringContaining('a number'),
     });
     expect(await world.raise('go', 1)).toMatchObject({ status: 'COMPLETED', output: 1 });
-  }, 5_000);
+  });
 });
 
 test('activities that wait for room when the workflow continues as new are dropped with the rest of the run', async () => {

@@ -135,7 +135,7 @@ test('failures with long messages are spread over turns and values like results'
     ),
   );
   expect(await world.run('flow')).toMatchObject({ status: 'COMPLETED', output: COUNT });
-}, 30_000);
+});
 
 test('a start at an instant that no calendar has is refused', async () => {
   await using world = await workflowWorld(({ workflows }) => workflows.register('flow', () => 'done'));
@@ -156,7 +156,7 @@ test('what has completed stays so, however many results come after that', async 
     ),
   );
   expect(await world.run('flow')).toMatchObject({ status: 'COMPLETED', output: 'done' });
-}, 30_000);
+});
 
 describe('an instance that has ended while an activity of it runs', () => {
   const DAY = { workflows: { retention: { anyTerminalMs: 86_400_000 } } };

@@ -89,7 +89,7 @@ describe.runIf(hasSharedRedis())('consumers and streams in Redis', () => {
     await pause(7_500);
     await second.expect(0);
     await Promise.all([one.close(), other.close()]);
-  }, 20_000);
+  });
 
   test('trimAcknowledged deletes what all groups have acknowledged, and nothing else', async () => {
     const component = await openPubSub(server.port, { trimAcknowledged: true });
@@ -104,7 +104,7 @@ describe.runIf(hasSharedRedis())('consumers and streams in Redis', () => {
     // The last entry stays.
     await until('the stream is trimmed', async () => (await command('XLEN', topic)) === 1, 15_000);
     await component.close();
-  }, 40_000);
+  });
 
   test('maxLenApprox and streamTtlMs delete old messages with a publish', async () => {
     const bounded = await openPubSub(server.port, { maxLenApprox: 100 });

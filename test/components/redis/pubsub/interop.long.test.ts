@@ -163,7 +163,7 @@ describe.runIf(hasSharedRedis())('pub/sub in Redis beside a client that knows no
     await consumer.deliveries[0]?.ack();
     expect(await command('XPENDING', topic, 'g')).toEqual([0, null, null, null]);
     await component.close();
-  }, 30_000);
+  });
 
   test('a message that is returned at the end can be claimed by daprd at once', async () => {
     newTopic();

@@ -266,5 +266,5 @@ describe.runIf(hasRedis())('pub/sub in Redis, when something is wrong', () => {
     await pause(5_000);
     expect(await pending()).toEqual([3, 3]);
     await Promise.all([one.close(), other.close()]);
-  }, 30_000);
+  });
 });
