@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KeyValueStore } from '../../../../src/components/key-value.ts';
-import type { PgRow } from '../../../../src/components/postgresql/driver.ts';
+import { loadPg, type PgRow } from '../../../../src/components/postgresql/driver.ts';
 import { type PostgresqlStateStoreOptions, postgresqlStateStore } from '../../../../src/components/postgresql/index.ts';
 import { keyValueConformance } from '../../../../src/testing/key-value-conformance.ts';
 import { bytesOf, etagOf, keyValueCases, put, putOne, textOf, writeOne } from '../../../support/key-value-cases.ts';
@@ -25,7 +25,7 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
   afterAll(async () => {
     await sql(`DROP SCHEMA ${schema} CASCADE`);
     await server[Symbol.asyncDispose]();
-  });
+  }, 60_000);
 
   const open = (version: 'v1' | 'v2', more: Partial<PostgresqlStateStoreOptions> = {}): Promise<KeyValueStore> => {
     const place = version === 'v1' ? { tableName: `${schema}.state_one` } : { tablePrefix: `${schema}.two_` };
@@ -79,16 +79,17 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
 
     test('deletes expired rows once in an interval, whoever does it', async () => {
       const more = { cleanupIntervalMs: 300, metadataTableName: `${schema}.meta_${randomUUID().slice(0, 8)}` };
-      const [one, other] = [await open(version, more), await open(version, more)];
+      const idle = await open(version, { ...more, cleanupIntervalMs: 0 });
       const name = key('expired');
-      await putOne(one, name, '1', 1);
+      await putOne(idle, name, '1', 1);
       const table = version === 'v1' ? 'state_one' : 'two_state';
       const left = (): Promise<readonly PgRow[]> => sql(`SELECT key FROM ${schema}.${table} WHERE key = '${name}'`);
       expect(await left()).toHaveLength(1);
-      await vi.waitFor(async () => expect(await left()).toEqual([]), { timeout: 10_000 });
+      const [one, other] = [await open(version, more), await open(version, more)];
+      await expect.poll(left).toEqual([]);
       const mark = version === 'v1' ? 'last-cleanup' : `last-cleanup-state-v2-${schema}.two_`;
       expect(await sql(`SELECT key FROM ${more.metadataTableName} WHERE key LIKE 'last%'`)).toEqual([[mark]]);
-      await Promise.all([one.close(), other.close()]);
+      await Promise.all([idle, one, other].map((store) => store.close()));
     });
   });
 
@@ -267,18 +268,24 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
     const store = await open('v2', { callTimeoutMs: 1_500 });
     const [held, free] = [key('held'), key('free')];
     await putOne(store, held, '1');
-    const holding = sql(
-      `BEGIN; SELECT FROM ${schema}.two_state WHERE key = '${held}' FOR UPDATE; SELECT pg_sleep(3); COMMIT`,
-    );
-    await expect
-      .poll(() => sql(`SELECT count(*)::text FROM pg_stat_activity WHERE query LIKE '%${held}%pg_sleep%'`))
-      .not.toEqual([['1']]);
-    const writing = writeOne(store, put(held, '2')).catch((error: Error) => error);
-    const startedAt = performance.now();
-    for (let round = 0; round < 5; round++) await putOne(store, free, `${round}`);
-    expect(performance.now() - startedAt).toBeLessThan(1_400);
-    expect(String(await writing)).toContain('lock timeout');
-    await holding;
+    const { Client } = await loadPg();
+    const holder = new Client({ connectionString: server.connection });
+    await holder.connect();
+    const text = `BEGIN; SELECT FROM ${schema}.two_state WHERE key = '${held}' FOR UPDATE`;
+    await holder.query({ text, rowMode: 'array' });
+    const timeOfOthers = async (): Promise<number> => {
+      const writing = writeOne(store, put(held, '2')).catch((error: unknown) => error);
+      const startedAt = performance.now();
+      for (let round = 0; round < 5; round++) await putOne(store, free, `${round}`);
+      const tookMs = performance.now() - startedAt;
+      expect(String(await writing)).toContain('lock timeout');
+      return tookMs;
+    };
+    // A busy machine takes longer now and then, not each time.
+    let tries = 0;
+    while (tries < 5 && (await timeOfOthers()) >= 1_400) tries++;
+    expect(tries).toBeLessThan(5);
+    await holder.end();
     expect(await textOf(store, held)).toBe('1');
     await store.close();
   });
