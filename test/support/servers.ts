@@ -52,7 +52,10 @@ export class OwnServer implements AsyncDisposable {
 
   /** As after a crash of the machine, but for its disk. */
   async kill(): Promise<void> {
+    // Those of PostgreSQL would serve their connections until they notice that the first one is gone.
+    const children = childrenOf(this.pid);
     await ended(this.#child, 'SIGKILL');
+    for (const pid of children) killed(pid);
   }
 
   /** As when it is told to end. */
@@ -68,6 +71,20 @@ export class OwnServer implements AsyncDisposable {
     await ended(this.#child, 'SIGKILL');
     if (this.#attendant !== undefined) await ended(this.#attendant, 'SIGKILL');
     await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** The processes that a process has started; none where the system does not tell. */
+function childrenOf(pid: number): readonly number[] {
+  const file = `/proc/${pid}/task/${pid}/children`;
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split(/\s+/).filter(Boolean).map(Number) : [];
+}
+
+function killed(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
   }
 }
 
