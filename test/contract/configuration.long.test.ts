@@ -8,7 +8,7 @@ import { freePort } from '../support/http.ts';
 import { connectPg } from '../support/pg-client.ts';
 import { redisCommand } from '../support/redis-groups.ts';
 import { hasPostgresql, hasRedis, startPostgresql, startRedis } from '../support/servers.ts';
-import { storesWorld, type ToldChange, until } from '../support/stores-world.ts';
+import { storesWorld, until } from '../support/stores-world.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 
 describe.skipIf(!hasRedis())('Redis', () => {
@@ -38,17 +38,6 @@ describe.skipIf(!hasRedis())('Redis', () => {
         async () => (await world.get('/v1.0/healthz')).status === status,
         () => `health ${status}`,
       );
-    // A read that was under way when the connection was cut is repeated by the sidecar's clock.
-    const told = async (count: number): Promise<readonly ToldChange[]> => {
-      await until(
-        async () => {
-          await world.pass('1s');
-          return world.changes.length >= count;
-        },
-        () => `${world.changes.length} changes: expected ${count}`,
-      );
-      return world.changes;
-    };
     // The connection for events comes back before that for commands, or after it: both wait for a random time.
     for (let round = 1; round <= 8; round++) {
       proxy.target = await freePort();
@@ -56,9 +45,9 @@ describe.skipIf(!hasRedis())('Redis', () => {
       await untilHealth(500);
       await write(2 * round - 1);
       proxy.target = own.port;
-      expect(itemsOf(await told(2 * round - 1)).at(-1)).toEqual({ a: { value: String(2 * round - 1) } });
+      expect(itemsOf(await world.toldInTime(2 * round - 1)).at(-1)).toEqual({ a: { value: String(2 * round - 1) } });
       await write(2 * round);
-      expect(itemsOf(await told(2 * round)).at(-1)).toEqual({ a: { value: String(2 * round) } });
+      expect(itemsOf(await world.toldInTime(2 * round)).at(-1)).toEqual({ a: { value: String(2 * round) } });
     }
     const warnings = world.logger.at('warn').map(({ message }) => message);
     expect(warnings.filter((message) => message.includes('is read every second'))).toEqual([]);
@@ -88,7 +77,7 @@ describe.skipIf(!hasRedis())('Redis', () => {
     await using world = await storesWorld({ components: [redisConfiguration('cfg', { url })] });
     await subscribe(world, '?key=a');
     await write('1');
-    await world.told(1);
+    await world.toldInTime(1);
     await own.kill();
     expect((await world.get('/v1.0/configuration/cfg?key=a')).error).toEqual([500, 'ERR_CONFIGURATION_GET']);
     await until(
@@ -97,9 +86,9 @@ describe.skipIf(!hasRedis())('Redis', () => {
     );
     await own.restart();
     await write('2');
-    expect(itemsOf(await world.told(2))).toEqual([{ a: { value: '1' } }, { a: { value: '2' } }]);
+    expect(itemsOf(await world.toldInTime(2))).toEqual([{ a: { value: '1' } }, { a: { value: '2' } }]);
     await write('3');
-    expect(itemsOf(await world.told(3)).at(-1)).toEqual({ a: { value: '3' } });
+    expect(itemsOf(await world.toldInTime(3)).at(-1)).toEqual({ a: { value: '3' } });
   }, 60_000);
 });
 
@@ -125,8 +114,8 @@ describe.skipIf(!hasPostgresql())('PostgreSQL', () => {
     );
     await own.restart();
     await run(`UPDATE cut SET value = '2'`);
-    expect(itemsOf(await world.told(1))).toEqual([{ k: { value: '2', version: '1' } }]);
+    expect(itemsOf(await world.toldInTime(1))).toEqual([{ k: { value: '2', version: '1' } }]);
     await run(`UPDATE cut SET value = '3'`);
-    expect(itemsOf(await world.told(2)).at(-1)).toEqual({ k: { value: '3', version: '1' } });
+    expect(itemsOf(await world.toldInTime(2)).at(-1)).toEqual({ k: { value: '3', version: '1' } });
   }, 60_000);
 });

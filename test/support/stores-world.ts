@@ -54,6 +54,18 @@ export class StoresWorld extends ServedSidecar<ToldApp> {
     );
     return this.changes;
   }
+
+  /** As {@link told}, while time passes for the sidecar: by its clock it repeats a read that an outage has cut off. */
+  async toldInTime(count: number): Promise<readonly ToldChange[]> {
+    await until(
+      async () => {
+        await this.pass('1s');
+        return this.changes.length >= count;
+      },
+      () => `${this.changes.length} changes: expected ${count}`,
+    );
+    return this.changes;
+  }
 }
 
 export interface StoresWorldOptions extends TestSidecarOptions {
