@@ -10,6 +10,7 @@ export type ErrorCode =
   | SchedulerErrorCode
   | 'ERR_BAD_REQUEST'
   | 'ERR_MALFORMED_REQUEST'
+  | 'ERR_INVALID_DATA'
   | 'ERR_UNAUTHORIZED'
   | 'ERR_NOT_FOUND'
   | 'ERR_METHOD_NOT_ALLOWED'
@@ -84,6 +85,8 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_BAD_REQUEST: 400,
   /** The body has no form that the operation takes; the message names the field. Fix: Correct the field. */
   ERR_MALFORMED_REQUEST: 400,
+  /** The data do not fit the schema of their topic, job, event or activity; the message names the path. Fix: Correct the data, or the schema. Only thrown in code. */
+  ERR_INVALID_DATA: 400,
   /** The API token is missing or wrong. 403: a web page, or a client that names an unknown host. 429: too many wrong tokens for the inspector. Fix: Send the token in `sidecar-api-token` (`dapr-api-token`); list the host in `allowedHosts`; after 429, wait as `Retry-After` says. */
   ERR_UNAUTHORIZED: 401,
   /** No route has this path, or `api` disables it. Fix: Compare the path with docs/http-api.md, and the options `api` and `wire`. */

@@ -57,6 +57,7 @@ export type {
 } from './blocks/metadata/metadata.ts';
 export type { PlacementOptions } from './blocks/placement/options.ts';
 export type { HostInfo, Placement, PlacementHost, PlacementTable } from './blocks/placement/placement.ts';
+export { defineSubscription, type SubscriptionDefinition } from './blocks/pubsub/delivery/define-subscription.ts';
 export type { SubscribeOptionsInCode, Subscription } from './blocks/pubsub/delivery/subscribe-options.ts';
 export type {
   BulkSubscribeOptions,
@@ -67,6 +68,8 @@ export type {
   RouteRule,
   SubscriptionOptions,
   SubscriptionType,
+  TopicContext,
+  TopicHandler,
 } from './blocks/pubsub/delivery/subscription.ts';
 export type { QueueName, SubscriptionInfo } from './blocks/pubsub/delivery/subscription-info.ts';
 export type {
@@ -85,6 +88,7 @@ export type {
   BulkPublishOptions,
   PublishOptions,
 } from './blocks/pubsub/publishing/publish-options.ts';
+export { defineTopic, type TopicDefinition, type TopicOptions } from './blocks/pubsub/publishing/topic.ts';
 export type { PubSub } from './blocks/pubsub/pubsub.ts';
 export type { SecretScope, SecretsOptions } from './blocks/secrets/options.ts';
 export type { SecretReadOptions, Secrets } from './blocks/secrets/secrets.ts';
@@ -266,7 +270,9 @@ export type { CorsOptions } from './security/cors.ts';
 export type { IdentityKey, IdentityOptions, KeyPair, SharedKey } from './security/identity-options.ts';
 export type { AppOptions } from './sidecar/app-options.ts';
 export type { SidecarOptions } from './sidecar/options.ts';
+export type { Definition } from './sidecar/register.ts';
 export { type ClosableServer, runUntilSignal } from './sidecar/run-until-signal.ts';
+
 export { Sidecar } from './sidecar/sidecar.ts';
 export { ConflictError, isConflict, isStateError, StateError, type StateErrorKind } from './state/errors.ts';
 export {
@@ -290,4 +296,5 @@ export { type Activity, type Clock, systemClock, type Timer } from './util/clock
 export type { Duration, Instant } from './util/duration.ts';
 export { parseDuration } from './util/duration-option.ts';
 export type { Logger } from './util/logger.ts';
+export type { SchemaIssue, SchemaResult, StandardSchema } from './util/standard-schema.ts';
 export type { WireName } from './wire.ts';

@@ -34,6 +34,7 @@ import { ObservedStore } from './observed-store.ts';
 import { Opening } from './opening.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
 import { OutsideStore } from './outside-store.ts';
+import { type Definition, register } from './register.ts';
 
 type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
 
@@ -173,6 +174,27 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** Where it logs. @internal */
   get logger(): Logger {
     return this.#options.logger;
+  }
+
+  /**
+   * Attaches code: subscriptions, jobs, workflows and activities. They are there before the first message is let in.
+   * Topics and events need no code; they may be in the list too.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` once the sidecar has been started, and for a definition that cannot be used.
+   * @example
+   * ```ts
+   * const orders = defineTopic<{ id: number }>('orders');
+   * sidecar.register(defineSubscription(orders, { concurrency: 5 }, (order) => console.log(order.id)));
+   * await sidecar.start();
+   * ```
+   */
+  register(...definitions: readonly Definition[]): void {
+    if (this.#phase !== 'created')
+      throw new SidecarError(
+        'ERR_CONFIGURATION',
+        `the sidecar is ${this.#phase}: register before start(), or use pubsub.subscribe, jobs.define and workflows.register`,
+      );
+    for (const one of definitions) register(this, one);
   }
 
   /**

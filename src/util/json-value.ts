@@ -107,7 +107,7 @@ function lostInObject(value: object, depth: number, ancestors?: readonly object[
     const member: unknown = value[key as keyof typeof value];
     if (typeof member === 'string') continue;
     const found = lostIn(member, depth + 1, ancestors);
-    if (found !== undefined) return { kind: found.kind, path: joined(key, found.path) };
+    if (found !== undefined) return { kind: found.kind, path: joinedPath(key, found.path) };
   }
   return undefined;
 }
@@ -128,7 +128,7 @@ function lostItself(value: object): string | undefined {
 const MAX_SHOWN_NAME = 64;
 
 /** Joins `items` and `[2].price` to `items[2].price`. */
-function joined(key: string | number, rest: string): string {
+export function joinedPath(key: string | number, rest: string): string {
   const shown = typeof key === 'number' ? key : key.slice(0, MAX_SHOWN_NAME);
   const first = typeof shown === 'string' && /^[\w$]+$/.test(shown) ? shown : `[${JSON.stringify(shown)}]`;
   return rest === '' || rest.startsWith('[') ? first + rest : `${first}.${rest}`;

@@ -34,11 +34,11 @@ export function pubsubNotFound(
 export function hintInCode(
   call: 'publish' | 'publishBulk' | 'subscribe',
   { pubsubName, topic }: PublishDestination,
-  known: ReadonlyMap<string, unknown>,
+  known: readonly string[],
 ): string {
-  const isSwapped = known.has(topic) || typeof topic !== 'string';
+  const isSwapped = known.includes(topic) || typeof topic !== 'string';
   const last = { publish: 'data', publishBulk: 'entries', subscribe: 'handler' }[call];
-  return `${knownNames(pubsubName, known.keys())}${isSwapped ? `; the order is ${call}(pubsubName, topic, ${last})` : ''}`;
+  return `${knownNames(pubsubName, known)}${isSwapped ? `; the order is ${call}(pubsubName, topic, ${last})` : ''}`;
 }
 
 /** The available components, as the end of a sentence about one that is not found. */

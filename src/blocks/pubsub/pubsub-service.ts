@@ -9,19 +9,20 @@ import type { BlockService } from '../block-service.ts';
 import { componentContext } from '../component-context.ts';
 import { type Metadata, NO_METADATA } from '../request-metadata.ts';
 import { AppSubscriptions } from './delivery/app-subscriptions.ts';
+import type { EventClass, MakeDeliver } from './delivery/code-handler.ts';
 import type { DeliveryDeps } from './delivery/delivery-deps.ts';
 import type { SubscriptionState } from './delivery/precedence.ts';
-import type { DeliverToCode } from './delivery/send-to-code.ts';
 import {
   parseSubscription,
   parseSubscriptions,
   REQUIRED_NAMES,
   type Subscriber,
   type SubscriptionOptions,
+  type SubscriptionSpec,
   withKnownNames,
 } from './delivery/subscription.ts';
 import type { SubscriptionInfo } from './delivery/subscription-info.ts';
-import { type SubscribablePubSub, Subscriptions } from './delivery/subscriptions.ts';
+import { type SubscribablePubSub, type SubscriptionInCode, Subscriptions } from './delivery/subscriptions.ts';
 import { hintInCode, pubsubNotFound, subscribeFailed, topicForbidden } from './errors.ts';
 import { type BulkPublish, MessageSender } from './message-sender.ts';
 import { openComponent } from './open-component.ts';
@@ -32,6 +33,7 @@ import { type PublishTarget, PublishTargets } from './publish-targets.ts';
 import type { Publish } from './publishing/encode.ts';
 import type { EnvelopeAddress, PublishDestination } from './publishing/envelope.ts';
 import type { PublishInCommit } from './publishing/publish-in-commit.ts';
+import type { TopicDefinition } from './publishing/topic.ts';
 import { Unsubscribed, type UnsubscribedTopic } from './publishing/unsubscribed.ts';
 import { maySubscribe } from './scopes.ts';
 
@@ -49,6 +51,12 @@ export interface PubSubServiceDeps extends DeliveryDeps {
   readonly expectedOn: (component: string) => Expected;
 }
 
+/** A function that was attached before the start. */
+interface Attached {
+  readonly spec: SubscriptionSpec;
+  readonly makeDeliver: MakeDeliver;
+}
+
 /** Publishes and delivers messages. The routes and the public class parse its arguments. */
 export class PubSubService implements BlockService {
   readonly #deps: PubSubServiceDeps;
@@ -62,6 +70,10 @@ export class PubSubService implements BlockService {
   readonly #unsubscribed: Unsubscribed;
   /** By component: the announcement that this application will subscribe there. */
   readonly #expected = new Map<string, ExpectedOne>();
+  /** The functions of before the start. */
+  readonly #attached = new Set<Attached>();
+  #isOpen = false;
+  #hasBegun = false;
   #hasStopped = false;
   #patience: Patience | undefined;
 
@@ -87,7 +99,7 @@ export class PubSubService implements BlockService {
     if (pubsubName !== '' && !this.#pubsubs.has(pubsubName))
       throw pubsubNotFound(pubsubName, metadata, {
         bulk,
-        hint: hintInCode(bulk ? 'publishBulk' : 'publish', destination, this.#pubsubs),
+        hint: hintInCode(bulk ? 'publishBulk' : 'publish', destination, [...this.#pubsubs.keys()]),
       });
     return this.target(destination, metadata, bulk);
   }
@@ -121,19 +133,56 @@ export class PubSubService implements BlockService {
     return this.#sender.prepareInCommit(target, publishes, store);
   }
 
-  /** Delivers messages to a function; call the returned function to end that. */
-  async subscribe(options: SubscriptionOptions, deliverToCode: DeliverToCode): Promise<() => Promise<void>> {
+  /** The component and name of a topic in code. @throws SidecarError `ERR_CONFIGURATION` when it must name the component */
+  destinationOf({ name: topic, pubsubName }: TopicDefinition): PublishDestination {
+    if (pubsubName !== undefined) return { pubsubName, topic };
+    const [only, ...others] = this.#deps.definitions;
+    if (only !== undefined && others.length === 0) return { pubsubName: only.name, topic };
+    const names = this.#deps.definitions.map(({ name }) => name);
+    const given = JSON.stringify(topic);
+    throw new SidecarError(
+      'ERR_CONFIGURATION',
+      only === undefined
+        ? `topic ${given} cannot be used: there is no pub/sub component`
+        : `topic ${given} names no pub/sub component and there are several, ${names.join(', ')}: expected defineTopic(${given}, { pubsub: … }) with one of them`,
+    );
+  }
+
+  /**
+   * Delivers messages to a function; call the returned function to end that. Before the components are open this is
+   * noted: the function's group is there before any message can be published, and it is called from the start on.
+   */
+  async subscribe(options: SubscriptionOptions, makeDeliver: MakeDeliver): Promise<() => Promise<void>> {
+    if (!this.#isOpen && !this.#hasStopped) return this.attach(options, makeDeliver);
+    if (this.#hasBegun || this.#hasStopped) this.admit();
+    const spec = this.#specInCode(options);
+    return this.#subscriptions.addStreaming({ spec, deliverToCode: makeDeliver(await eventClass()) });
+  }
+
+  /** Notes a function for the start; call the returned function to take it back, or to end it. */
+  attach(options: SubscriptionOptions, makeDeliver: MakeDeliver): () => Promise<void> {
+    const attached: Attached = { spec: this.#specInCode(options), makeDeliver };
+    this.#attached.add(attached);
+    return async () => {
+      this.#attached.delete(attached);
+      await this.#subscriptions.endStreaming(attached.spec);
+    };
+  }
+
+  #specInCode(options: SubscriptionOptions): SubscriptionSpec {
     const spec = parseSubscription(options, 'STREAMING', this.#subscriber);
     if ('problem' in spec) throw new SidecarError('ERR_CONFIGURATION', spec.problem);
     const { pubsubName, topic } = spec;
-    const pubsub = this.#pubsubs.get(pubsubName);
-    if (pubsub === undefined)
-      throw pubsubNotFound(pubsubName, NO_METADATA, { hint: hintInCode('subscribe', spec, this.#pubsubs) });
-    const { appId } = this.#deps;
-    if (!maySubscribe(topic, appId, pubsub.topics)) throw topicForbidden({ appId, pubsubName, topic });
-    const problem = pubsub.topicProblem(topic, 'subscribe');
+    const { appId, definitions } = this.#deps;
+    const definition = definitions.find(({ name }) => name === pubsubName);
+    if (definition === undefined) {
+      const known = definitions.map(({ name }) => name);
+      throw pubsubNotFound(pubsubName, NO_METADATA, { hint: hintInCode('subscribe', spec, known) });
+    }
+    if (!maySubscribe(topic, appId, definition.topics)) throw topicForbidden({ appId, pubsubName, topic });
+    const problem = definition.topicProblem?.(topic, 'subscribe');
     if (problem !== undefined) throw subscribeFailed(spec, new Error(problem));
-    return this.#subscriptions.addStreaming(spec, { deliverToCode });
+    return spec;
   }
 
   /** The open components. */
@@ -194,13 +243,19 @@ export class PubSubService implements BlockService {
       // A stop did not wait for this one. It is closed by the next.
       if (this.#hasStopped) throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped');
     }
+    const Event = this.#attached.size > 0 ? await eventClass() : undefined;
+    this.#isOpen = true;
+    const inCode = Event === undefined ? [] : [...this.#attached].map((one) => inCodeOf(one, Event));
     const parsed = parseSubscriptions(subscriptions, 'DECLARATIVE', this.#subscriber);
-    await this.#set(this.#subscriptions.setDeclarative(parsed), !asksApp);
+    await this.#set(this.#subscriptions.setFirst(parsed, inCode), !asksApp);
     if (!hasApp) this.#subscriptions.warnOfNobody();
   }
 
-  /** Nothing to do: the application's subscriptions start with the application, all others at once. */
-  start(): void {}
+  /** Lets messages to the functions; the application's routes get theirs once it is there. */
+  start(): void {
+    this.#hasBegun = true;
+    this.#subscriptions.begin();
+  }
 
   async #greet(): Promise<void> {
     if (this.#deps.asksApp && this.#pubsubs.size > 0) await this.#app.ask();
@@ -260,4 +315,14 @@ export class PubSubService implements BlockService {
       done();
     }
   }
+}
+
+/** Only functions receive these events: without them, the sidecar starts faster. */
+async function eventClass(): Promise<EventClass> {
+  const { CloudEvent } = await import('cloudevents');
+  return CloudEvent;
+}
+
+function inCodeOf({ spec, makeDeliver }: Attached, event: EventClass): SubscriptionInCode {
+  return { spec, deliverToCode: makeDeliver(event) };
 }

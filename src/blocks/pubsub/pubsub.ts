@@ -1,9 +1,10 @@
 import type { QueueEntry } from '../../components/queue-access.ts';
 import { ANY_TEXT, ANYTHING, badRequest, checkOptions, type OptionFields } from '../../util/option-fields.ts';
 import { NO_METADATA } from '../request-metadata.ts';
-import { deliverToCode } from './delivery/code-handler.ts';
+import { deliverData, deliverEvents, type MakeDeliver } from './delivery/code-handler.ts';
+import type { SubscriptionDefinition } from './delivery/define-subscription.ts';
 import { checkSubscribeOptions, type SubscribeOptionsInCode, type Subscription } from './delivery/subscribe-options.ts';
-import type { MessageHandler } from './delivery/subscription.ts';
+import type { MessageHandler, SubscriptionOptions, TopicHandler } from './delivery/subscription.ts';
 import type { QueueName, SubscriptionInfo } from './delivery/subscription-info.ts';
 import type {
   MessageSelection,
@@ -14,6 +15,8 @@ import type {
   RouteExplanation,
 } from './operating/queue-types.ts';
 import { checkEntryIds } from './publishing/bulk-publish.ts';
+import { checkAsSent } from './publishing/check-as-sent.ts';
+import type { PublishDestination } from './publishing/envelope.ts';
 import { encodeData } from './publishing/payload.ts';
 import { maxBulkPubBytes, mergedMetadata, publishRules } from './publishing/publish-metadata.ts';
 import {
@@ -24,6 +27,7 @@ import {
   metadataOf,
   type PublishOptions,
 } from './publishing/publish-options.ts';
+import { checkTopic, type TopicDefinition } from './publishing/topic.ts';
 import type { PubSubService } from './pubsub-service.ts';
 
 const LIST_FIELDS: OptionFields<{ readonly pubsubName?: string; readonly topic?: string }> = {
@@ -32,6 +36,12 @@ const LIST_FIELDS: OptionFields<{ readonly pubsubName?: string; readonly topic?:
 };
 
 const EXPLAIN_FIELDS: OptionFields<Pick<PublishOptions, 'contentType'>> = { contentType: ANY_TEXT };
+
+/** A subscription in code, checked as far as it can be without its component. */
+interface Prepared {
+  readonly options: SubscriptionOptions;
+  readonly makeDeliver: MakeDeliver;
+}
 
 /**
  * Publish and subscribe. Delivery is at least once: a message is settled only after the application has responded.
@@ -47,27 +57,50 @@ export class PubSub {
   }
 
   /**
-   * Publishes one message. Resolves when the component has accepted it.
+   * Publishes one message to a topic. Resolves when the component has accepted it.
    *
-   * @throws SidecarError with the codes of the HTTP API: `ERR_PUBSUB_NOT_FOUND`, `ERR_PUBSUB_FORBIDDEN`,
-   * `ERR_PUBSUB_CLOUD_EVENTS_SER`, `ERR_PUBSUB_PUBLISH_MESSAGE`, …
+   * @throws SidecarError `ERR_INVALID_DATA` for data that do not fit the schema of the topic; else with the codes of the
+   * HTTP API: `ERR_PUBSUB_NOT_FOUND`, `ERR_PUBSUB_FORBIDDEN`, `ERR_PUBSUB_CLOUD_EVENTS_SER`,
+   * `ERR_PUBSUB_PUBLISH_MESSAGE`, …
    * @example
    * ```ts
-   * await sidecar.pubsub.publish('pubsub', 'orders', { id: 1 }, { ttlMs: 60_000 });
+   * const orders = defineTopic<{ id: number }>('orders');
+   * await sidecar.pubsub.publish(orders, { id: 1 }, { ttlMs: 60_000 });
    * ```
    */
-  async publish<T>(pubsubName: string, topic: string, data: T, options: PublishOptions = {}): Promise<void> {
+  publish<Input>(topic: TopicDefinition<Input, unknown>, data: NoInfer<Input>, options?: PublishOptions): Promise<void>;
+  /** Publishes one message to the topic of a name. */
+  publish<T>(pubsubName: string, topic: string, data: T, options?: PublishOptions): Promise<void>;
+  publish(to: TopicDefinition | string, second: unknown, third?: unknown, fourth?: unknown): Promise<void> {
+    if (isDefinition(to)) return this.#publishTyped(to, second, third);
+    return this.#publish({ pubsubName: to, topic: second as string }, third, fourth);
+  }
+
+  async #publishTyped(topic: TopicDefinition, data: unknown, options: unknown): Promise<void> {
     this.#service.admit();
+    checkTopic(topic, 'the topic of publish');
+    await this.#publish(this.#service.destinationOf(topic), data, options, topic);
+  }
+
+  async #publish(
+    destination: PublishDestination,
+    data: unknown,
+    given: unknown,
+    topic?: TopicDefinition,
+  ): Promise<void> {
+    this.#service.admit();
+    const options = (given === undefined ? {} : given) as PublishOptions;
     checkPublishOptions(options);
     const metadata = metadataOf(options);
-    const target = this.#service.targetInCode({ pubsubName, topic }, metadata);
-    const rules = publishRules(metadata, pubsubName);
+    const target = this.#service.targetInCode(destination, metadata);
+    const rules = publishRules(metadata, destination.pubsubName);
     const form = { contentType: options.contentType, rawPayload: rules.rawPayload };
-    const { bytes, contentType } = encodeData(data, form, target.address);
+    const encoded = encodeData(data, form, target.address);
+    if (topic?.schema !== undefined) await checkAsSent(topic, data, encoded);
     await this.#service.send(target, {
       address: target.address,
-      bytes,
-      contentType,
+      bytes: encoded.bytes,
+      contentType: encoded.contentType,
       metadata,
       rules,
       trace: options.trace,
@@ -77,86 +110,116 @@ export class PubSub {
   /**
    * Publishes several messages. Resolves when the component has accepted all of them.
    *
-   * @throws SidecarError like {@link PubSub.publish}. If some entries failed, `ERR_PUBSUB_PUBLISH_MESSAGE` with
+   * @throws SidecarError like `publish`. If some entries failed, `ERR_PUBSUB_PUBLISH_MESSAGE` with
    * `failedEntries`: all others are published.
    * @example
    * ```ts
-   * await sidecar.pubsub.publishBulk('pubsub', 'orders', [
+   * const orders = defineTopic<{ id: number }>('orders');
+   * await sidecar.pubsub.publishBulk(orders, [
    *   { entryId: '1', event: { id: 1 } },
    *   { entryId: '2', event: { id: 2 } },
    * ]);
    * ```
    */
-  async publishBulk(
+  publishBulk<Input>(
+    topic: TopicDefinition<Input, unknown>,
+    entries: readonly BulkPublishEntry<NoInfer<Input>>[],
+    options?: BulkPublishOptions,
+  ): Promise<void>;
+  /** Publishes several messages to the topic of a name. */
+  publishBulk(
     pubsubName: string,
     topic: string,
     entries: readonly BulkPublishEntry[],
-    options: BulkPublishOptions = {},
-  ): Promise<void> {
+    options?: BulkPublishOptions,
+  ): Promise<void>;
+  async publishBulk(to: TopicDefinition | string, ...rest: readonly unknown[]): Promise<void> {
     this.#service.admit();
+    const isTyped = isDefinition(to);
+    if (isTyped) checkTopic(to, 'the topic of publishBulk');
+    const destination = isTyped ? this.#service.destinationOf(to) : { pubsubName: to, topic: rest[0] as string };
+    const [entries, options = {}] = (isTyped ? rest : rest.slice(1)) as [
+      readonly BulkPublishEntry[],
+      BulkPublishOptions?,
+    ];
+    const { pubsubName } = destination;
     checkBulkOptions(options, entries);
     const metadata = metadataOf(options);
-    const target = this.#service.targetInCode({ pubsubName, topic }, metadata, true);
+    const target = this.#service.targetInCode(destination, metadata, true);
+    const { address } = target;
     const limitBytes = maxBulkPubBytes(metadata, pubsubName);
     const publishes = entries.map(({ entryId, event, contentType, metadata: own }) => {
       const merged = own === undefined ? metadata : mergedMetadata(metadata, own);
-      const { address } = target;
       const rules = publishRules(merged, pubsubName);
-      const { rawPayload } = rules;
-      return {
-        entryId,
-        publish: {
-          address,
-          metadata: merged,
-          rules,
-          trace: options.trace,
-          ...encodeData(event, { contentType, rawPayload }, address),
-        },
-      };
+      const encoded = encodeData(event, { contentType, rawPayload: rules.rawPayload }, address);
+      return { entryId, publish: { address, metadata: merged, rules, trace: options.trace, ...encoded } };
     });
-    checkEntryIds(entries, target.address);
+    checkEntryIds(entries, address);
+    if (isTyped && to.schema !== undefined)
+      for (const [index, { publish }] of publishes.entries()) await checkAsSent(to, entries[index]?.event, publish);
     await this.#service.sendBulk(target, publishes, limitBytes);
   }
 
   /**
-   * Calls a function for every message of a topic, in the group of this app ID or in a group of its own. A delivery
-   * lasts until the function returns, however long that takes. A delivery without a time-out that takes more than five
-   * minutes is logged as a warning, once.
+   * Calls a function for every message of a topic, in the group of this app ID or in a group of its own. The function
+   * gets the data and, second, their context with the event. A delivery lasts until the function returns, however long
+   * that takes. A delivery without a time-out that takes more than five minutes is logged as a warning, once.
+   *
+   * Before the start this resolves at once; the subscription is there before the first message can be published, and the
+   * function is called from the start on. After it, this resolves when the function receives messages.
+   *
+   * Data that do not fit the schema of the topic are dead-lettered with the reason, or dropped with an error in the log
+   * where there is no dead-letter topic. Such a message is not delivered again.
    *
    * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`; `ERR_PUBSUB_FORBIDDEN`; `ERR_CONFIGURATION` for invalid options, a
-   * handler that is not a function, or a second subscription to a topic in one group without `competing: true`;
-   * `ERR_PUBSUB_SUBSCRIBE` if the component cannot, for example because its broker does not answer.
+   * handler that is not a function, or a second subscription to a topic in one group without `competing: true`, before
+   * the start from `start()`; `ERR_PUBSUB_SUBSCRIBE` if the component cannot, for example because its broker does not
+   * answer: a subscription of before the start is tried again instead.
    * @example
    * ```ts
-   * const subscription = await sidecar.pubsub.subscribe<{ id: number }>(
-   *   'pubsub',
-   *   'orders',
-   *   async ({ data }, { signal }) => ship(data, signal),
-   *   { deadLetterTopic: 'dead-orders', concurrency: 5 },
-   * );
+   * const orders = defineTopic<{ id: number }>('orders');
+   * const subscription = await sidecar.pubsub.subscribe(orders, (order, { signal }) => ship(order, signal), {
+   *   deadLetterTopic: 'dead-orders',
+   *   concurrency: 5,
+   * });
    * await subscription.close();
    * ```
    */
-  async subscribe<T = unknown>(
+  subscribe<Output>(
+    topic: TopicDefinition<unknown, Output>,
+    handler: TopicHandler<Output>,
+    options?: SubscribeOptionsInCode,
+  ): Promise<Subscription>;
+  /** Calls a function for every message of the topic of a name. It gets the event, whose `data` may be absent. */
+  subscribe<T = unknown>(
     pubsubName: string,
     topic: string,
     handler: MessageHandler<T>,
-    options: SubscribeOptionsInCode = {},
-  ): Promise<Subscription> {
-    // Only functions receive these events: without them, the sidecar starts faster.
-    const { CloudEvent: eventClass } = await import('cloudevents');
-    this.#service.admit();
-    checkSubscribeOptions(topic, handler, options);
-    const { rawPayload, metadata, ...rest } = options;
-    const raw = rawPayload ? { rawPayload: 'true' } : {};
-    const given = { pubsubname: pubsubName, topic, route: '/', metadata: { ...metadata, ...raw }, ...rest };
-    const end = await this.#service.subscribe(given, deliverToCode(handler, eventClass));
-    let ended: Promise<void> | undefined;
-    const close = (): Promise<void> => {
-      ended ??= end();
-      return ended;
-    };
-    return { close, [Symbol.asyncDispose]: close };
+    options?: SubscribeOptionsInCode,
+  ): Promise<Subscription>;
+  async subscribe(to: TopicDefinition | string, ...rest: readonly unknown[]): Promise<Subscription> {
+    const [first, second, third] = rest;
+    const { options, makeDeliver } = isDefinition(to)
+      ? this.#typed(to, first, second)
+      : this.#byName({ pubsubName: to, topic: first as string }, second, third);
+    return subscriptionOf(await this.#service.subscribe(options, makeDeliver));
+  }
+
+  /** Adds a subscription before the start. @internal */
+  attach({ topic, handler, options }: SubscriptionDefinition): void {
+    const attached = this.#typed(topic, handler, options);
+    this.#service.attach(attached.options, attached.makeDeliver);
+  }
+
+  #byName(destination: PublishDestination, handler: unknown, given: unknown = {}): Prepared {
+    const options = optionsInCode(destination, handler, given as SubscribeOptionsInCode);
+    return { options, makeDeliver: deliverEvents(handler as MessageHandler<unknown>) };
+  }
+
+  #typed(topic: TopicDefinition, handler: unknown, given: unknown = {}): Prepared {
+    checkTopic(topic, 'the topic of subscribe');
+    const options = optionsInCode(this.#service.destinationOf(topic), handler, given as SubscribeOptionsInCode);
+    return { options, makeDeliver: deliverData(topic, handler as TopicHandler<unknown>) };
   }
 
   /**
@@ -318,7 +381,7 @@ export class PubSub {
    * Nothing is published.
    *
    * @param event - what would be published: a `CloudEvent`, or data
-   * @param options - its content type, as for {@link PubSub.publish}
+   * @param options - its content type, as for `publish`
    * @example
    * ```ts
    * console.log(sidecar.pubsub.explain('pubsub', 'orders', { type: 'order.placed', data: { amount: 12 } }));
@@ -337,4 +400,30 @@ export class PubSub {
     const publish = { address, bytes, contentType, metadata: NO_METADATA, rules, trace: undefined };
     return this.#service.explain(address, publish);
   }
+}
+
+/** In JavaScript anything may come; what is no object is taken for the name of a component. */
+function isDefinition(to: TopicDefinition | string): to is TopicDefinition {
+  return typeof to === 'object' && to !== null;
+}
+
+/** @throws SidecarError `ERR_CONFIGURATION` */
+function optionsInCode(
+  { pubsubName, topic }: PublishDestination,
+  handler: unknown,
+  options: SubscribeOptionsInCode,
+): SubscriptionOptions {
+  checkSubscribeOptions(topic, handler, options);
+  const { rawPayload, metadata, ...rest } = options;
+  const raw = rawPayload ? { rawPayload: 'true' } : {};
+  return { pubsubname: pubsubName, topic, route: '/', metadata: { ...metadata, ...raw }, ...rest };
+}
+
+function subscriptionOf(end: () => Promise<void>): Subscription {
+  let ended: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    ended ??= end();
+    return ended;
+  };
+  return { close, [Symbol.asyncDispose]: close };
 }

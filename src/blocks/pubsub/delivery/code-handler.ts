@@ -1,16 +1,21 @@
 import type { CloudEvent } from 'cloudevents';
 import type { DeadLetterOrigin, Delivery, Message } from '../../../components/pubsub.ts';
 import type { CodeCall } from '../../../util/code-calls.ts';
-import { noEvent, returnedOutcome } from './outcome.ts';
+import { isPromise, parseWith } from '../../../util/standard-schema.ts';
+import type { TopicDefinition } from '../publishing/topic.ts';
+import { type DeliveryOutcome, drop, noEvent, returnedOutcome } from './outcome.ts';
 import type { DeliverToCode } from './send-to-code.ts';
-import type { DeliveryContext, MessageHandler } from './subscription.ts';
+import type { DeliveryContext, MessageHandler, TopicContext, TopicHandler } from './subscription.ts';
 
 /** The class of the events that functions receive. */
 export type EventClass = typeof CloudEvent;
 
-/** Turns a user's function into what a consumer calls: events as `CloudEvent`s. */
-export function deliverToCode<T>(handler: MessageHandler<T>, eventClass: EventClass): DeliverToCode {
-  return async (read, delivery, call) => {
+/** Makes what a consumer calls of a user's function, once the class of events is loaded. */
+export type MakeDeliver = (eventClass: EventClass) => DeliverToCode;
+
+/** For a function that receives events. */
+export function deliverEvents<T>(handler: MessageHandler<T>): MakeDeliver {
+  return (eventClass) => async (read, delivery, call) => {
     let event: CloudEvent<T>;
     try {
       event = toCloudEvent<T>(eventClass, read());
@@ -19,6 +24,34 @@ export function deliverToCode<T>(handler: MessageHandler<T>, eventClass: EventCl
     }
     return returnedOutcome(await handler(event, new Context(delivery, call)));
   };
+}
+
+/** For a function that receives the data of a topic, as its schema makes them. Data that do not fit never will. */
+export function deliverData<T>({ name, schema }: TopicDefinition<unknown, T>, handler: TopicHandler<T>): MakeDeliver {
+  return (eventClass) => async (read, delivery, call) => {
+    let event: object;
+    try {
+      event = Object(read());
+    } catch (error) {
+      return noEvent(error);
+    }
+    let data: T;
+    try {
+      const parsed = parseWith(schema, dataOf(event), (problem) => new Misfit(problem));
+      data = isPromise(parsed) ? await parsed : parsed;
+    } catch (error) {
+      if (error instanceof Misfit) return misfit(name, error.message);
+      // The schema itself has failed: another attempt may succeed.
+      throw error;
+    }
+    return returnedOutcome(await handler(data, new DataContext(delivery, call, () => toCloudEvent(eventClass, event))));
+  };
+}
+
+class Misfit extends Error {}
+
+function misfit(topic: string, problem: string): DeliveryOutcome {
+  return drop('error', `the data of topic ${JSON.stringify(topic)} ${problem}`);
 }
 
 class Context implements DeliveryContext {
@@ -46,6 +79,27 @@ class Context implements DeliveryContext {
   get signal(): AbortSignal {
     return this.#call.signal;
   }
+}
+
+/** Makes the event when it is asked for: that takes longer than all else. */
+class DataContext extends Context implements TopicContext {
+  readonly #makeEvent: () => CloudEvent<unknown>;
+  #event: CloudEvent<unknown> | undefined;
+
+  constructor(delivery: Delivery, call: CodeCall, makeEvent: () => CloudEvent<unknown>) {
+    super(delivery, call);
+    this.#makeEvent = makeEvent;
+  }
+
+  get event(): CloudEvent<unknown> {
+    this.#event ??= this.#makeEvent();
+    return this.#event;
+  }
+}
+
+function dataOf(event: object): unknown {
+  const { data, data_base64 } = event as { readonly data?: unknown; readonly data_base64?: unknown };
+  return typeof data_base64 === 'string' ? Buffer.from(data_base64, 'base64') : data;
 }
 
 /**

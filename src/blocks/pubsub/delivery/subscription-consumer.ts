@@ -30,7 +30,9 @@ import { type Answered, DeliverySettlement, type SettlementDeps } from './settle
 /** Dependencies of a {@link SubscriptionConsumer}. */
 export interface ConsumerDeps extends DeliveryDeps, SettlementDeps {
   /** The function of a streaming subscription. Default: messages go to the application's routes. */
-  readonly deliverToCode?: DeliverToCode;
+  readonly deliverToCode: DeliverToCode | undefined;
+  /** Whether functions get messages. */
+  readonly hasBegun: () => boolean;
 }
 
 /** An active subscription: takes messages from the component, delivers them, settles them. */
@@ -63,7 +65,7 @@ export class SubscriptionConsumer {
       hint: new ReturnHint(spec, logger),
       ...{ deliver: deps.deliverToCode, calls: this.#calls, apart, spec },
     };
-    this.#gate = new Gate(pubsub.inbound?.breaker, clock, () => this.#isAppAway);
+    this.#gate = new Gate(pubsub.inbound?.breaker, clock, () => this.#isAway);
     this.#routes = new RouteTable(spec.rules, logger);
     this.#settlement = new DeliverySettlement(deps);
     this.#parserHint = new ParserHint(spec, logger);
@@ -71,12 +73,12 @@ export class SubscriptionConsumer {
       spec.bulk && new BulkBatches(spec.bulk, spec.concurrency, clock, (batch) => this.#deliverBulk(batch));
   }
 
-  /** Messages for the application wait until its subscriptions are known; messages for a function do not wait. */
-  get #isAppAway(): boolean {
-    return this.#deps.deliverToCode === undefined && this.#deps.monitor?.isKnown !== true;
+  /** Messages for the application wait until its subscriptions are known; those for a function until the start. */
+  get #isAway(): boolean {
+    return this.#code === undefined ? this.#deps.monitor?.isKnown !== true : !this.#deps.hasBegun();
   }
 
-  /** Joins the group. Then call {@link SubscriptionConsumer.followApp}, unless messages go to a function. */
+  /** Joins the group. Then call {@link SubscriptionConsumer.follow}. */
   async start(): Promise<void> {
     const { spec, pubsub, group } = this.#deps;
     const { topic, concurrency, bulk, metadata } = spec;
@@ -87,7 +89,7 @@ export class SubscriptionConsumer {
       metadata,
       maxInFlight,
       ordered: concurrency === 1 && bulk === undefined,
-      paused: this.#isAppAway,
+      paused: this.#isAway,
       deliver: (deliveries) => this.#take(deliveries),
     });
   }
@@ -95,17 +97,17 @@ export class SubscriptionConsumer {
   /** Whether it receives messages. */
   get state(): 'active' | 'waiting' | 'starting' {
     if (this.#subscription === undefined) return 'starting';
-    return this.#isAppAway ? 'waiting' : 'active';
+    return this.#isAway ? 'waiting' : 'active';
   }
 
-  /** From now on, delivers while the application is there. */
-  followApp(): void {
-    this.#appWatch = this.#deps.monitor?.onChange(() => this.#appChanged());
-    this.#appChanged();
+  /** From now on, delivers while its target is there. A function is, from the start on: call this again then. */
+  follow(): void {
+    if (this.#code === undefined) this.#appWatch = this.#deps.monitor?.onChange(() => this.#targetChanged());
+    this.#targetChanged();
   }
 
-  #appChanged(): void {
-    if (this.#isAppAway) return this.#subscription?.pause();
+  #targetChanged(): void {
+    if (this.#isAway) return this.#subscription?.pause();
     this.#gate.letIn();
     this.#subscription?.resume();
   }

@@ -116,6 +116,15 @@ export interface DeliveryContext {
  */
 export type MessageHandler<T> = (event: CloudEvent<T>, context: DeliveryContext) => unknown;
 
+/** The second argument of the function of a typed topic, beside the data. @public */
+export interface TopicContext extends DeliveryContext {
+  /** The event that had the data. Its own `data` are as they came, before the schema. */
+  readonly event: CloudEvent<unknown>;
+}
+
+/** Processes the data of a message of a typed topic. What it returns means what it does for {@link MessageHandler}. @public */
+export type TopicHandler<T> = (data: T, context: TopicContext) => unknown;
+
 /** Where a subscription comes from. @public */
 export type SubscriptionType = 'DECLARATIVE' | 'PROGRAMMATIC' | 'STREAMING';
 

@@ -14,8 +14,9 @@ import {
   type SubscriptionState,
   stateOf,
 } from './precedence.ts';
+import type { DeliverToCode } from './send-to-code.ts';
 import type { RefusedSubscription, SubscriptionSpec } from './subscription.ts';
-import { type ConsumerDeps, SubscriptionConsumer } from './subscription-consumer.ts';
+import { SubscriptionConsumer } from './subscription-consumer.ts';
 import type { SubscriptionInfo } from './subscription-info.ts';
 import { topicProblem } from './topic-problem.ts';
 
@@ -29,6 +30,12 @@ const START_BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 60_000, factor
 /** The delay after a failure of the state store: each try waits for that store itself. */
 const STATE_RETRY_MS = 1_000;
 
+/** A subscription of a function. */
+export interface SubscriptionInCode {
+  readonly spec: SubscriptionSpec;
+  readonly deliverToCode: DeliverToCode;
+}
+
 /** The outcome of the start of a consumer; `waiting` if the state store does not work. */
 type Start = 'over' | 'failed' | 'waiting';
 
@@ -39,7 +46,7 @@ export class Subscriptions {
   readonly #stopping = new AbortController();
   #declarative: readonly SubscriptionState[] = [];
   #programmatic: readonly SubscriptionState[] = [];
-  readonly #streaming = new Set<SubscriptionState>();
+  readonly #streaming = new Map<SubscriptionState, DeliverToCode>();
   readonly #active = new Map<SubscriptionState, SubscriptionConsumer>();
   /** Consumers that are ending, with deliveries in flight. */
   readonly #ending = new Set<Promise<void>>();
@@ -48,6 +55,10 @@ export class Subscriptions {
   /** Subscriptions that were logged as ignored. */
   #ignored: ReadonlySet<string> = new Set();
   #reconciled: Promise<void> = Promise.resolve();
+  /** Those of functions that were there before the start: they are tried again, as declarative ones are. */
+  readonly #first = new Set<SubscriptionState>();
+  /** Whether functions get messages: from the start on, when they can use the sidecar. */
+  #hasBegun = false;
 
   constructor(pubsubs: ReadonlyMap<string, SubscribablePubSub>, deps: DeliveryDeps) {
     this.#pubsubs = pubsubs;
@@ -66,11 +77,20 @@ export class Subscriptions {
 
   /** Declarative ones first, each replaced by its programmatic one, if any; streaming ones last. */
   list(): readonly SubscriptionState[] {
-    return [...mergeSources(this.#declarative, this.#programmatic).kept, ...this.#streaming];
+    return [...mergeSources(this.#declarative, this.#programmatic).kept, ...this.#streaming.keys()];
   }
 
-  /** Sets the declarative subscriptions: of several in one group, the first counts. */
-  async setDeclarative(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
+  /**
+   * Sets the subscriptions that are known before the start: those of functions, and declarative ones. Of several of the
+   * latter in one group, the first counts.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` when a function cannot have its subscription.
+   */
+  async setFirst(
+    parsed: readonly (SubscriptionSpec | RefusedSubscription)[],
+    inCode: readonly SubscriptionInCode[],
+  ): Promise<void> {
+    for (const one of inCode) this.#first.add(this.#addState(one));
     const { kept, ignored } = chooseOnePerGroup(
       parsed.map((one) => this.#admit(one)),
       'first',
@@ -125,16 +145,11 @@ export class Subscriptions {
    * @throws SidecarError `ERR_CONFIGURATION` when another subscription has its group; `ERR_PUBSUB_SUBSCRIBE` when the
    * component rejects it.
    */
-  async addStreaming(
-    spec: SubscriptionSpec,
-    target: Pick<ConsumerDeps, 'deliverToCode'>,
-  ): Promise<() => Promise<void>> {
-    const problem = this.#problemOf(spec);
-    if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
-    const state = stateOf(spec);
-    const consumer = this.#makeConsumer(spec, target);
+  async addStreaming(added: SubscriptionInCode): Promise<() => Promise<void>> {
+    const { spec } = added;
     // Before the start: of two that are added at the same time, the second must see the first.
-    this.#streaming.add(state);
+    const state = this.#addState(added);
+    const consumer = this.#makeConsumer(spec, added.deliverToCode);
     try {
       await consumer.start();
     } catch (error) {
@@ -147,12 +162,36 @@ export class Subscriptions {
       throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping');
     }
     this.#active.set(state, consumer);
+    consumer.follow();
     this.#emitSubscribed(state);
-    return async () => {
-      this.#streaming.delete(state);
-      this.#active.delete(state);
-      await this.#untilEnded(consumer.end(this.#deps.gracePeriodMs));
-    };
+    return () => this.#end(state);
+  }
+
+  #addState({ spec, deliverToCode }: SubscriptionInCode): SubscriptionState {
+    const problem = this.#problemOf(spec);
+    if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
+    const state = stateOf(spec);
+    this.#streaming.set(state, deliverToCode);
+    return state;
+  }
+
+  /** Ends the subscription of a function that was there before the start. */
+  async endStreaming(spec: SubscriptionSpec): Promise<void> {
+    for (const state of this.#streaming.keys()) if (state.spec === spec) await this.#end(state);
+  }
+
+  async #end(state: SubscriptionState): Promise<void> {
+    const consumer = this.#active.get(state);
+    this.#streaming.delete(state);
+    this.#first.delete(state);
+    this.#active.delete(state);
+    if (consumer !== undefined) await this.#untilEnded(consumer.end(this.#deps.gracePeriodMs));
+  }
+
+  /** From now on, functions get messages. */
+  begin(): void {
+    this.#hasBegun = true;
+    for (const state of this.#streaming.keys()) this.#active.get(state)?.follow();
   }
 
   /** Keeps the promise, so that a stop waits for it too. */
@@ -193,7 +232,7 @@ export class Subscriptions {
     const problem = topicProblem(spec, pubsub, this.#deps.appId);
     if (problem !== undefined) return problem;
     try {
-      this.#makeConsumer(spec, {});
+      this.#makeConsumer(spec, undefined);
     } catch (error) {
       return messageOf(error);
     }
@@ -204,7 +243,7 @@ export class Subscriptions {
   #conflictOf(state: SubscriptionState): string | undefined {
     const isInCode = state.type === 'STREAMING';
     // Declarative and programmatic ones replace each other instead.
-    const others = isInCode ? this.list() : [...this.#streaming];
+    const others = isInCode ? this.list() : [...this.#streaming.keys()];
     const other = isExclusive(state)
       ? others.find((one) => isExclusive(one) && groupKey(one) === groupKey(state))
       : undefined;
@@ -218,10 +257,18 @@ export class Subscriptions {
     );
   }
 
-  #makeConsumer(spec: SubscriptionSpec, target: Pick<ConsumerDeps, 'deliverToCode'>): SubscriptionConsumer {
+  #makeConsumer(spec: SubscriptionSpec, deliverToCode: DeliverToCode | undefined): SubscriptionConsumer {
     const pubsub = this.#pubsubs.get(spec.pubsubName);
     if (pubsub === undefined) throw new Error(`pubsub ${spec.pubsubName} is not found`);
-    return new SubscriptionConsumer({ ...this.#deps, spec, pubsub, group: this.#groupOf(spec), ...target });
+    const hasBegun = (): boolean => this.#hasBegun;
+    return new SubscriptionConsumer({
+      ...this.#deps,
+      spec,
+      pubsub,
+      group: this.#groupOf(spec),
+      deliverToCode,
+      hasBegun,
+    });
   }
 
   /** One at a time: the application may come back while its earlier subscriptions are ending. */
@@ -243,10 +290,10 @@ export class Subscriptions {
 
   async #activate(state: SubscriptionState): Promise<void> {
     const { spec, problem, type } = state;
-    // addStreaming() starts those of functions.
-    if (spec === undefined || problem !== undefined || type === 'STREAMING' || this.#active.has(state)) return;
-    if (this.#stopping.signal.aborted) return;
-    const consumer = this.#makeConsumer(spec, {});
+    // addStreaming() starts those of functions that come later.
+    if (type === 'STREAMING' && !this.#first.has(state)) return;
+    if (spec === undefined || problem !== undefined || this.#active.has(state) || this.#stopping.signal.aborted) return;
+    const consumer = this.#makeConsumer(spec, this.#streaming.get(state));
     this.#active.set(state, consumer);
     const start = await this.#tryStart(state, consumer);
     if (start === 'over') return;
@@ -270,7 +317,7 @@ export class Subscriptions {
         this.#deps.logger.error({ pubsubName, topic, error }, 'subscription could not be started: will be tried again');
       return start;
     }
-    consumer.followApp();
+    consumer.follow();
     this.#emitSubscribed(state);
     return 'over';
   }

@@ -29,11 +29,11 @@ export interface PublishOptions {
 }
 
 /** One message of a bulk publish. @public */
-export interface BulkPublishEntry {
+export interface BulkPublishEntry<T = unknown> {
   /** Identifies the entry in failures; unique in the request. */
   readonly entryId: string;
   /** The data. */
-  readonly event: unknown;
+  readonly event: T;
   /** The content type of the data. Default as in {@link PublishOptions.contentType}. */
   readonly contentType?: string;
   /** Metadata of this entry; takes precedence over that of the request. */

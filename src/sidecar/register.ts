@@ -1,0 +1,38 @@
+import type { SubscriptionDefinition } from '../blocks/pubsub/delivery/define-subscription.ts';
+import type { TopicDefinition } from '../blocks/pubsub/publishing/topic.ts';
+import type { PubSub } from '../blocks/pubsub/pubsub.ts';
+import type { ActivityDefinition, WorkflowDefinition } from '../blocks/workflow/model/definition.ts';
+import type { Workflows } from '../blocks/workflow/workflows.ts';
+import { SidecarError } from '../errors.ts';
+import { nameOfKind } from '../util/known-fields.ts';
+
+/** What the `define…` functions return, for {@link Sidecar.register}. @public */
+export type Definition =
+  | TopicDefinition
+  | SubscriptionDefinition
+  | WorkflowDefinition<never>
+  | ActivityDefinition<never>;
+
+/** The blocks that run code. */
+interface Blocks {
+  readonly pubsub: PubSub;
+  readonly workflows: Workflows;
+}
+
+/** Attaches the code of a definition. @throws SidecarError `ERR_CONFIGURATION` */
+export function register({ pubsub, workflows }: Blocks, definition: Definition): void {
+  switch (Object(definition).kind as Definition['kind'] | undefined) {
+    case 'topic':
+      return;
+    case 'subscription':
+      return pubsub.attach(definition as SubscriptionDefinition);
+    case 'workflow':
+    case 'activity':
+      return workflows.register(definition as WorkflowDefinition<never> | ActivityDefinition<never>);
+    default:
+      throw new SidecarError(
+        'ERR_CONFIGURATION',
+        `register was given ${nameOfKind(definition)}: expected what a function such as defineSubscription returns`,
+      );
+  }
+}
