@@ -106,11 +106,11 @@ describe('arguments in another order', () => {
     });
   });
 
-  test('a component that is no text is shown as what it is', async () => {
+  test('a topic that is none says what one is', async () => {
     await using sidecar = new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')] });
     await sidecar.start();
     await expect(sidecar.pubsub.publish({ id: 1 } as never, 'orders', 1)).rejects.toThrow(
-      'pubsub {"id":1} is not found: expected pubsub',
+      'the topic of publish is {"id":1}: expected what defineTopic returns, or the names of a component and a topic',
     );
   });
 });

@@ -156,7 +156,9 @@ export class PubSubService implements BlockService {
     if (!this.#isOpen && !this.#hasStopped) return this.attach(options, makeDeliver);
     if (this.#hasBegun || this.#hasStopped) this.admit();
     const spec = this.#specInCode(options);
-    return this.#subscriptions.addStreaming({ spec, deliverToCode: makeDeliver(await eventClass()) });
+    const deliverToCode = makeDeliver(await eventClass());
+    if (this.#hasStopped) this.admit();
+    return this.#subscriptions.addStreaming({ spec, deliverToCode });
   }
 
   /** Notes a function for the start; call the returned function to take it back, or to end it. */
