@@ -78,9 +78,8 @@ function register({ workflows: own }: Sidecar): (instanceId?: string) => Promise
   });
   own.register(step, sequence);
   return async (instanceId) => {
-    const id = await own.start(sequence, DATA, instanceId === undefined ? {} : { instanceId });
-    const { status } = await own.waitForCompletion(id);
-    if (status !== 'COMPLETED') throw new Error(`the workflow is ${status}`);
+    const run = await own.start(sequence, DATA, instanceId === undefined ? {} : { instanceId });
+    await run.result();
   };
 }
 

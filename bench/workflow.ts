@@ -83,8 +83,8 @@ async function startOwn(state = embedded({ path: newDirectory() })): Promise<Con
   const runOf =
     (name: string): RunOne =>
     async (input) => {
-      const { status, failure } = await workflows.waitForCompletion(await workflows.start(name, input));
-      if (status !== 'COMPLETED') throw new Error(`${name} is ${status}: ${failure?.message}`);
+      const run = await workflows.start(name, input);
+      await run.result();
     };
   return {
     sequence: runOf('sequence'),
@@ -129,14 +129,13 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 async function replayMs(activities: number): Promise<number> {
   const path = newDirectory();
   const first = await startSidecar(embedded({ path }));
-  const id = await first.workflows.start(resumed, activities);
-  while ((await first.workflows.get(id))?.customStatus !== 'waiting') await sleep(20);
+  const { instanceId } = await first.workflows.start(resumed, activities);
+  while ((await first.workflows.get(instanceId))?.customStatus !== 'waiting') await sleep(20);
   await first.stop();
   const second = await startSidecar(embedded({ path }));
   const took = await timed(async () => {
-    await second.workflows.raiseEvent(id, 'end');
-    const { status } = await second.workflows.waitForCompletion(id);
-    if (status !== 'COMPLETED') throw new Error(`the replayed workflow is ${status}`);
+    await second.workflows.raiseEvent(instanceId, 'end');
+    await second.workflows.run(instanceId).result();
   });
   await second.stop();
   return took;

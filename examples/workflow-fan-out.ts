@@ -26,7 +26,7 @@ await sidecar.start();
 
 const pages = Array.from({ length: 1_000 }, (_, page) => (page % 2 === 0 ? 'call me Ishmael' : 'call me later'));
 const startedAt = performance.now();
-const instanceId = await sidecar.workflows.start(countAll, pages);
-const { output } = await sidecar.workflows.waitForCompletion(instanceId);
-console.log(`${pages.length} pages in ${Math.round(performance.now() - startedAt)} ms:`, output);
+const run = await sidecar.workflows.start(countAll, pages);
+const counts = await run.result();
+console.log(`${pages.length} pages in ${Math.round(performance.now() - startedAt)} ms:`, counts);
 await sidecar.stop();

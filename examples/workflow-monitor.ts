@@ -33,10 +33,10 @@ const monitor = defineWorkflow('monitor', async (ctx, { machine, failures }: Wat
 const sidecar = new Sidecar({ appId: 'watchman', clock });
 sidecar.workflows.register(monitor, probe, alarm);
 await sidecar.start();
-await sidecar.workflows.start(monitor, { machine: 'press 4', failures: 0 }, { instanceId: 'press-4' });
+const run = await sidecar.workflows.start(monitor, { machine: 'press 4', failures: 0 }, { instanceId: 'press-4' });
 await clock.advance('24h');
 
-const { status, output } = await sidecar.workflows.waitForCompletion('press-4');
+const { status, output } = await run.ended();
 const history = await sidecar.workflows.history('press-4');
 console.log(`${status}: ${output}; ${history.length} events in its history`);
 await sidecar.stop();

@@ -54,8 +54,8 @@ for (const order of [
   { id: 'o-3', amount: 100, country: 'Atlantis' },
 ]) {
   console.log(`order ${order.id}`);
-  const instanceId = await sidecar.workflows.start(placeOrder, order, { instanceId: order.id });
-  const { status, output } = await sidecar.workflows.waitForCompletion(instanceId);
+  const run = await sidecar.workflows.start(placeOrder, order, { instanceId: order.id });
+  const { status, output } = await run.ended();
   console.log(`${status}: ${output}`);
 }
 await sidecar.stop();

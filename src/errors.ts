@@ -49,6 +49,8 @@ export type ErrorCode =
   | 'ERR_RAISE_EVENT_WORKFLOW'
   | 'ERR_PURGE_WORKFLOW'
   | 'ERR_WORKFLOW_TIMEOUT'
+  | 'ERR_WORKFLOW_FAILED'
+  | 'ERR_WORKFLOW_TERMINATED'
   | 'ERR_DIRECT_INVOKE'
   | 'ERR_METADATA_LIMIT'
   | 'ERR_STATE_STORE_NOT_CONFIGURED'
@@ -181,6 +183,10 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_PURGE_WORKFLOW: 500,
   /** The instance did not finish within the time-out of the wait. It goes on. Fix: Wait again, or longer. */
   ERR_WORKFLOW_TIMEOUT: 504,
+  /** The workflow whose result was asked for has failed; `failure` and `cause` of the error say why. Fix: Mend the cause, then run the instance again. */
+  ERR_WORKFLOW_FAILED: 500,
+  /** The workflow whose result was asked for was terminated. Fix: Run the instance again if its result is still needed. */
+  ERR_WORKFLOW_TERMINATED: 409,
   /** The target is unknown, cannot be reached, is unhealthy, or broke off. 400: a path, query or header that is refused. 403: the callee's access control denies the call. 501: a method or body that cannot be forwarded. Fix: Read the message: it says which. The callee may have done the work: repeat only calls that are idempotent. */
   ERR_DIRECT_INVOKE: 500,
   /** There are 1,000 metadata attributes already. Fix: Use fewer. */

@@ -142,6 +142,7 @@ export type { WaitOptions } from './blocks/workflow/operations/completions.ts';
 export type { InstancePage, ListOptions, WorkflowFilter } from './blocks/workflow/operations/list.ts';
 export type { RerunOptions } from './blocks/workflow/operations/rerun.ts';
 export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/options.ts';
+export { WorkflowFailedError, type WorkflowRun } from './blocks/workflow/workflow-run.ts';
 export type { Workflows } from './blocks/workflow/workflows.ts';
 export type { ShardChange, ShardHosts, Shards } from './cluster/shards.ts';
 export { sharedState } from './cluster/shared-state.ts';

@@ -97,7 +97,7 @@ const figures: Readonly<Record<string, () => Promise<void>>> = {
       return count;
     });
     workflows.register(step, three);
-    working(async () => workflows.waitForCompletion(await workflows.start('three', 0)));
+    working(async () => (await workflows.start('three', 0)).result());
   },
 };
 await figures[name]?.();

@@ -50,8 +50,8 @@ const openInsidecar: WorkerMaker = async (done) => {
   let published = 0;
   let named = 0;
   const run = async (options: { readonly instanceId?: string }): Promise<void> => {
-    const { status } = await workflows.waitForCompletion(await workflows.start('sequence', ORDER, options));
-    if (status !== 'COMPLETED') throw new Error(`a workflow is ${status}`);
+    const started = await workflows.start('sequence', ORDER, options);
+    await started.result();
   };
   return {
     workflow: () => run({}),

@@ -23,17 +23,18 @@ export class DaprWorkflowClient {
    * @throws SidecarError `ERR_START_WORKFLOW` if an instance with this ID has not finished. One that has is replaced, as in
    * Dapr.
    */
-  scheduleNewWorkflow(
+  async scheduleNewWorkflow(
     workflow: TWorkflow | string,
     input?: TInput,
     instanceId?: string,
     startAt?: Date,
   ): Promise<string> {
     const name = typeof workflow === 'string' ? workflow : workflow.name;
-    return this.#workflows.start(name, input, {
+    const run = await this.#workflows.start(name, input, {
       ...(instanceId === undefined ? undefined : { instanceId, ifExists: 'replace' }),
       ...(startAt === undefined ? undefined : { startAt }),
     });
+    return run.instanceId;
   }
 
   /** Terminates an instance and its children. */

@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium())('pages', () => {
   test('a history of 10,000 events can be looked through', async () => {
     const { workflows } = world.shop;
     await workflows.start(countUp, 5000, { instanceId: 'long' });
-    await workflows.waitForCompletion('long');
+    await workflows.run('long').ended();
     const view = await viewing.open(world.url);
     await view.heads('Overview');
     const startedAt = performance.now();

@@ -29,7 +29,7 @@ describe.skipIf(!hasChromium())('work', () => {
 
   async function failedCheckout(instanceId: string): Promise<void> {
     await world.shop.workflows.start(checkout, { order: 1, card: 'stolen' }, { instanceId });
-    await world.shop.workflows.waitForCompletion(instanceId);
+    await world.shop.workflows.run(instanceId).ended();
   }
 
   test('a job is scheduled', async () => {

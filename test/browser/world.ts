@@ -224,7 +224,7 @@ export class World implements AsyncDisposable {
     await workflows.start(checkout, { order: 2, card: 'stolen' }, { instanceId: 'checkout-2' });
     await workflows.start(packOrder, { parcels: 3 }, { instanceId: 'pack-1' });
     await workflows.start(approval, { amount: 1000 }, { instanceId: 'approval-1' });
-    for (const id of ['checkout-1', 'checkout-2', 'pack-1']) await workflows.waitForCompletion(id);
+    for (const id of ['checkout-1', 'checkout-2', 'pack-1']) await workflows.run(id).ended();
     await this.until(async () => (await workflows.get('approval-1'))?.customStatus === 'waiting for the boss');
   }
 

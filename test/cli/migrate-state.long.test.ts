@@ -110,9 +110,7 @@ async function secondLife(state: StateDefinition, seen: Seen): Promise<void> {
   ]);
   expect((await sidecar.jobs.get('later'))?.data).toBe('y'.repeat(100_000));
   await sidecar.workflows.raiseEvent('at-timer', 'decision', 'approved');
-  const outputs = ['at-timer', 'decided-early'].map(
-    async (id) => (await sidecar.workflows.waitForCompletion(id)).output,
-  );
+  const outputs = ['at-timer', 'decided-early'].map(async (id) => (await sidecar.workflows.run(id).ended()).output);
   expect(await Promise.all(outputs)).toEqual(['approved by Ada', 'refused by Bob']);
 }
 

@@ -48,7 +48,7 @@ test('workflows are listed, shown with their history, paused, resumed, given eve
   const { workflows } = sidecar;
   for (const id of ['a-1', 'a-2', 'b-1']) await workflows.start('approval', undefined, { instanceId: id });
   await workflows.start('checkout', { id: 7 }, { instanceId: 'c-1' });
-  await workflows.waitForCompletion('c-1');
+  await workflows.run('c-1').ended();
   await expect.poll(() => status('b-1'), PATIENCE).toBe('RUNNING');
 
   const all = await run();
@@ -95,9 +95,9 @@ test('workflows are listed, shown with their history, paused, resumed, given eve
   });
   const raised = await run('raise-event', 'a-1', 'approved', '--data', `@${file}`);
   expect(raised.stdout).toBe('event approved was given to workflow a-1\n');
-  expect((await workflows.waitForCompletion('a-1')).output).toBe('by the boss');
+  expect((await workflows.run('a-1').ended()).output).toBe('by the boss');
   expect((await run('terminate', 'a-2', '--output', '"too late"')).stdout).toBe('workflow a-2 is terminated\n');
-  expect((await workflows.waitForCompletion('a-2')).output).toBe('too late');
+  expect((await workflows.run('a-2').ended()).output).toBe('too late');
   expect((await run('purge', 'a-2')).stdout).toBe('workflow a-2 is removed\n');
   expect(await status('a-2')).toBeUndefined();
 });
@@ -107,7 +107,7 @@ test('what failed is run again from the failure; control characters do not reach
   const { sidecar, run } = await openApp(bank);
   const { workflows } = sidecar;
   await workflows.start('checkout', { id: 1 }, { instanceId: 'c-1' });
-  await workflows.waitForCompletion('c-1');
+  await workflows.run('c-1').ended();
   for (const args of [['list'], ['show', 'c-1'], ['history', 'c-1'], ['show', 'c-1', '--json']]) {
     const { stdout } = await run(...args);
     expect(stdout).toContain('the bank\\u001b[2J is closed');
@@ -116,9 +116,9 @@ test('what failed is run again from the failure; control characters do not reach
   bank.isOpen = true;
   const rerun = await run('rerun', 'c-1', '--from', 'failure', '--new-id', 'c-2');
   expect(rerun.stdout).toBe('workflow c-1 runs again as c-2\n');
-  expect((await workflows.waitForCompletion('c-2')).output).toBe('receipt 1');
+  expect((await workflows.run('c-2').ended()).output).toBe('receipt 1');
   expect((await run('rerun', 'c-1', '--input', '{"id":3}', '--new-id', 'c-3')).code).toBe(0);
-  expect((await workflows.waitForCompletion('c-3')).output).toBe('receipt 3');
+  expect((await workflows.run('c-3').ended()).output).toBe('receipt 3');
 });
 
 test('many at once: terminated, run again, removed; asked first, or with --yes', async () => {
@@ -127,7 +127,7 @@ test('many at once: terminated, run again, removed; asked first, or with --yes',
   const { workflows } = sidecar;
   for (const id of ['a-1', 'a-2', 'b-1']) await workflows.start('approval', undefined, { instanceId: id });
   for (const id of [1, 2]) await workflows.start('checkout', { id }, { instanceId: `c-${id}` });
-  for (const id of [1, 2]) await workflows.waitForCompletion(`c-${id}`);
+  for (const id of [1, 2]) await workflows.run(`c-${id}`).ended();
 
   expect(await run('terminate', '--all', '--prefix', 'a-')).toMatchObject({
     code: 2,
@@ -145,7 +145,7 @@ test('many at once: terminated, run again, removed; asked first, or with --yes',
   });
   expect((await runHere(terminate, environment, { confirm: answer(true) })).stdout).toBe('2 workflows terminated\n');
   expect(asked).toHaveLength(2);
-  expect((await workflows.waitForCompletion('a-1')).status).toBe('TERMINATED');
+  expect((await workflows.run('a-1').ended()).status).toBe('TERMINATED');
 
   bank.isOpen = true;
   expect((await run('rerun', '--all', '--status', 'FAILED', '--from', 'failure')).stdout).toBe(

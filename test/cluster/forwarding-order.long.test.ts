@@ -78,8 +78,8 @@ test.each([
     await fleet.fleet.pass(3);
     const expected = Array.from({ length: LAST + 1 }, (_one, index) => index).join(',');
     for (const id of ids) {
-      const { output } = await a.workflows.waitForCompletion<string>(id);
-      expect(output?.replaceAll(LARGE, '')).toBe(expected);
+      const { output } = await a.workflows.run(id).ended();
+      expect(String(output).replaceAll(LARGE, '')).toBe(expected);
     }
   },
   60_000,

@@ -22,7 +22,7 @@ async function waiting(fleet: ApartFleet) {
   const [a, b] = await twoOf(fleet);
   const ids = await b.owned(fleet.fleet, IDS);
   for (const instanceId of ids) await a.workflows.start('collect', 'a', { instanceId });
-  const ends = Promise.all(ids.map(async (id) => (await a.workflows.waitForCompletion<string>(id)).output));
+  const ends = Promise.all(ids.map(async (id) => (await a.workflows.run(id).ended()).output));
   await vi.waitFor(() => expect(waitsTo(b)).toBe(1), GIVEN_UP);
   // A test that fails stops the hosts before they end.
   ends.catch(() => undefined);
@@ -132,7 +132,10 @@ describe('a session of one host with another', () => {
     await a.workflows.start('collect', 'a', { instanceId: id });
     const left = leftWaits();
     const leaving = new AbortController();
-    const wait = a.workflows.waitForCompletion(id, { signal: leaving.signal }).catch(() => 'left');
+    const wait = a.workflows
+      .run(id)
+      .ended({ signal: leaving.signal })
+      .catch(() => 'left');
     await vi.waitFor(() => expect(waitsTo(b)).toBe(1), GIVEN_UP);
     leaving.abort();
     expect(await wait).toBe('left');

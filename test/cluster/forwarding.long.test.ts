@@ -45,7 +45,7 @@ describe('work at a workflow of another host', () => {
     for (const id of ids) await a.workflows.resume(id);
     const [first = '', ...others] = ids;
     await a.workflows.terminate(first, 'over');
-    const ends = Promise.all(ids.map((id) => a.workflows.waitForCompletion<string>(id)));
+    const ends = Promise.all(ids.map((id) => a.workflows.run(id).ended()));
     for (const id of others) await a.workflows.raiseEvent(id, 'tell', 'end');
     expect((await ends).map(({ output }) => output)).toEqual(['over', ...others.map(() => 'a,b')]);
     expect(calls()).toBe(0);
@@ -66,7 +66,7 @@ describe('work at a workflow of another host', () => {
     const notFound = { code: 'ERR_INSTANCE_ID_NOT_FOUND' };
     await expect(a.workflows.raiseEvent(missing, 'tell', 'b')).rejects.toMatchObject(notFound);
     await expect(a.workflows.terminate(missing)).rejects.toMatchObject(notFound);
-    await expect(a.workflows.waitForCompletion(missing)).rejects.toMatchObject(notFound);
+    await expect(a.workflows.run(missing).ended()).rejects.toMatchObject(notFound);
   });
 
   test('goes on where its code is, and stays there', async () => {
@@ -90,7 +90,7 @@ describe('work at a workflow of another host', () => {
     const numbers = Array.from({ length: 30 }, (_, index) => String(index + 1));
     const told = [...numbers, 'end'].flatMap((one) => ids.map((id) => a.workflows.raiseEvent(id, 'tell', one)));
     await Promise.all(told);
-    const ends = await Promise.all(ids.map((id) => a.workflows.waitForCompletion<string>(id)));
+    const ends = await Promise.all(ids.map((id) => a.workflows.run(id).ended()));
     expect(ends.map(({ output }) => output)).toEqual(ids.map(() => ['0', ...numbers].join(',')));
     expect(callsTo(b)).toBeLessThan(told.length / 3);
   });
@@ -104,8 +104,8 @@ describe('work at a workflow of another host', () => {
     const told = ['1', large, '2', 'end'].flatMap((one) => ids.map((id) => a.workflows.raiseEvent(id, 'tell', one)));
     await Promise.all(told);
     await fleet.fleet.pass(2);
-    const ends = await Promise.all(ids.map((id) => a.workflows.waitForCompletion<string>(id)));
-    expect(ends.map(({ output }) => output?.replace(large, 'large'))).toEqual(ids.map(() => '0,1,large,2'));
+    const ends = await Promise.all(ids.map((id) => a.workflows.run(id).ended()));
+    expect(ends.map(({ output }) => String(output).replace(large, 'large'))).toEqual(ids.map(() => '0,1,large,2'));
   });
 
   test('leaves receipts, which go away', async () => {
@@ -183,7 +183,7 @@ describe('a call of another host', () => {
       expect([`${done},${unsure}`, `${unsure},${unsure}`]).toContain(/\[(.*)\]/.exec(answer)?.[1]);
     expect(await post()).toContain(`${done},${unsure}`);
     await a.workflows.raiseEvent(id, 'tell', 'end');
-    expect((await a.workflows.waitForCompletion(id)).output).toBe('a,b');
+    expect((await a.workflows.run(id).ended()).output).toBe('a,b');
   });
 
   test.each([1, 2, 3, 4])('keeps the order of events of one caller, whatever is lost (%s)', async (seed) => {
@@ -239,7 +239,7 @@ describe('a call of another host', () => {
     for (const instanceId of ids.slice(0, 4)) await a.workflows.start('collect', 'a', { instanceId });
     b.fateOf = () => 'handled';
     await fleet.fleet.pass(6);
-    const ends = Promise.all(ids.slice(0, 4).map((id) => a.workflows.waitForCompletion<string>(id)));
+    const ends = Promise.all(ids.slice(0, 4).map((id) => a.workflows.run(id).ended()));
     const told = ids.slice(0, 4).map((id) => a.workflows.raiseEvent(id, 'tell', 'b'));
     b.member.store.pause();
     await b.server[Symbol.asyncDispose]();
@@ -254,7 +254,7 @@ describe('a call of another host', () => {
     await using fleet = new ApartFleet();
     const [a] = await twoOf(fleet);
     for (const instanceId of IDS) await a.workflows.start('collect', '0', { instanceId });
-    const ends = Promise.all(IDS.map((id) => a.workflows.waitForCompletion<string>(id)));
+    const ends = Promise.all(IDS.map((id) => a.workflows.run(id).ended()));
     const joining = fleet.join().then(register);
     for (let number = 1; number <= 10; number++) {
       await Promise.all(IDS.map((id) => a.workflows.raiseEvent(id, 'tell', String(number))));
@@ -327,7 +327,7 @@ describe('hosts take calls', () => {
     for (const host of [a, b]) register(host);
     await fleet.fleet.pass(8);
     for (const instanceId of IDS) await a.workflows.start('collect', 'a', { instanceId });
-    const ends = Promise.all(IDS.map((id) => a.workflows.waitForCompletion<string>(id)));
+    const ends = Promise.all(IDS.map((id) => a.workflows.run(id).ended()));
     for (const id of IDS) await a.workflows.raiseEvent(id, 'tell', 'end');
     await fleet.fleet.pass(3);
     expect((await ends).map(({ output }) => output)).toEqual(IDS.map(() => 'a'));
@@ -344,7 +344,7 @@ describe('a wait for a workflow of another host', () => {
     const ids = await b.owned(fleet.fleet, IDS);
     for (const instanceId of ids) await a.workflows.start('collect', 'a', { instanceId });
     const calls = vi.spyOn(a.member.store, 'get');
-    const ends = Promise.all(ids.map((id) => a.workflows.waitForCompletion<string>(id)));
+    const ends = Promise.all(ids.map((id) => a.workflows.run(id).ended()));
     await fleet.fleet.pass(12);
     expect(calls).toHaveBeenCalledTimes(0);
     expect(waitsTo(b)).toBe(1);
@@ -358,8 +358,11 @@ describe('a wait for a workflow of another host', () => {
     const [a, b] = await twoOf(fleet);
     const [id = ''] = await b.owned(fleet.fleet, IDS);
     await a.workflows.start('collect', 'a', { instanceId: id });
-    const late = a.workflows.waitForCompletion(id, { timeoutMs: 3_000 }).catch(({ code }: { code: string }) => code);
-    const end = a.workflows.waitForCompletion<string>(id);
+    const late = a.workflows
+      .run(id)
+      .ended({ timeoutMs: 3_000 })
+      .catch(({ code }: { code: string }) => code);
+    const end = a.workflows.run(id).ended();
     await fleet.fleet.pass(4);
     expect(await late).toBe('ERR_WORKFLOW_TIMEOUT');
     fleet.fleet.members.splice(fleet.fleet.members.indexOf(b.member), 1);
@@ -376,9 +379,9 @@ describe('an instance without an ID of the caller', () => {
     const [a, b] = await twoOf(fleet);
     for (const { workflows } of [a, b])
       for (let count = 0; count < 20; count++) {
-        const id = await workflows.start('collect', 'a');
-        await workflows.raiseEvent(id, 'tell', 'end');
-        expect((await workflows.waitForCompletion(id)).status).toBe('COMPLETED');
+        const run = await workflows.start('collect', 'a');
+        await run.raise('tell', 'end');
+        expect(await run.result()).toBe('a');
       }
     expect([callsTo(a), callsTo(b)]).toEqual([0, 0]);
   });

@@ -145,9 +145,8 @@ describe('two hosts of one app ID', () => {
     await fleet.pass(5);
     b.store.pause();
     a.store.takeCalls();
-    const ids = await Promise.all(
-      NAMES.map((text) => a.sidecar.workflows.start('echo', text, { instanceId: `flow-${text}` })),
-    );
+    const ids = NAMES.map((text) => `flow-${text}`);
+    await Promise.all(NAMES.map((text) => a.sidecar.workflows.start('echo', text, { instanceId: `flow-${text}` })));
     const { gets, scans } = a.store.takeCalls();
     expect([gets, scans]).toEqual([0, 0]);
     const startAgain = (): Promise<unknown>[] =>
@@ -355,12 +354,12 @@ describe('two hosts whose store loses every hint', () => {
   test('run workflows that the other has started, and hear of their end', async () => {
     await using fleet = new Fleet();
     const [a, b] = await deaf(fleet);
-    const ids = await Promise.all(
+    const runs = await Promise.all(
       NAMES.map((text) => a.sidecar.workflows.start('echo', text, { instanceId: `flow-${text}` })),
     );
-    const ends = ids.map((id) => a.sidecar.workflows.waitForCompletion(id));
+    const ends = runs.map((run) => run.result());
     await fleet.pass(130);
-    const outputs = (await Promise.all(ends)).map(({ output }) => output);
+    const outputs = await Promise.all(ends);
     expect([outputs, b.logger.at('error')]).toEqual([NAMES, []]);
   });
 
@@ -369,13 +368,11 @@ describe('two hosts whose store loses every hint', () => {
     const [a, b] = await deaf(fleet);
     const never = defineWorkflow('never', (ctx) => ctx.waitForEvent('go'));
     for (const { sidecar } of [a, b]) sidecar.workflows.register(never);
-    const ids = await Promise.all(
+    const runs = await Promise.all(
       NAMES.map((instanceId) => a.sidecar.workflows.start('never', undefined, { instanceId })),
     );
     await fleet.pass(20);
-    const waits = Promise.allSettled(
-      ids.map((id) => a.sidecar.workflows.waitForCompletion(id, { timeoutMs: 120_000 })),
-    );
+    const waits = Promise.allSettled(runs.map((run) => run.ended({ timeoutMs: 120_000 })));
     await a.clock.settled();
     a.store.takeCalls();
     await fleet.pass(60);

@@ -162,7 +162,7 @@ describe('workflows of one app ID on two hosts', () => {
     const [a, b] = await twoOf(fleet, new Runs());
     for (const instanceId of IDS) await a.sidecar.workflows.start('flow', undefined, { instanceId });
     await fleet.pass(1);
-    const all = Promise.all(IDS.map((id) => b.sidecar.workflows.waitForCompletion(id)));
+    const all = Promise.all(IDS.map((id) => b.sidecar.workflows.run(id).ended()));
     for (const id of IDS) await a.sidecar.workflows.raiseEvent(id, 'go', 'b');
     await fleet.pass(8);
     expect((await all).map(({ output }) => output)).toEqual(IDS.map(() => 'abc'));

@@ -160,9 +160,9 @@ describe.each(STORES)('state in %s', (_name, isThere, start, make) => {
     const use = async (request: string): Promise<void> => {
       await sidecar.pubsub.publish('pubsub', 'orders', request);
       await sidecar.jobs.schedule(request.replace(' ', '-'), { dueTime: '0s' });
-      const id = await sidecar.workflows.start(workflow);
-      await sidecar.workflows.raiseEvent(id, 'go');
-      await sidecar.workflows.waitForCompletion(id);
+      const run = await sidecar.workflows.start(workflow);
+      await run.raise('go');
+      await run.result();
     };
     await Promise.all(REQUESTS.map((request) => requests.as(request, () => use(request))));
     await vi.waitFor(() => expect(done).toBe(60), { timeout: 30_000 });

@@ -99,7 +99,7 @@ describe('an option that there is not is an error', () => {
     ],
     [
       'waiting for a workflow',
-      ({ workflows }, options) => workflows.waitForCompletion('x', options),
+      ({ workflows }, options) => workflows.run('x').ended(options),
       { timeout: 5 },
       'options of waiting for a workflow: unknown field "timeout": expected timeoutMs, signal; did you mean "timeoutMs"?',
     ],
@@ -185,8 +185,8 @@ describe('an option that there is not is an error', () => {
   ])('in a workflow: %s', async (_what, code, problem) => {
     const sidecar = await started();
     sidecar.workflows.register('wrong', async (ctx) => code(ctx));
-    const id = await sidecar.workflows.start('wrong');
-    const { status, failure } = await sidecar.workflows.waitForCompletion(id);
+    const run = await sidecar.workflows.start('wrong');
+    const { status, failure } = await run.ended();
     expect([status, failure?.message]).toEqual(['FAILED', expect.stringContaining(problem)]);
   });
 });
@@ -219,7 +219,7 @@ describe('a value that JSON would lose is an error', () => {
     const sidecar = await started();
     sidecar.workflows.registerActivity('sum', () => ({ total: Number.POSITIVE_INFINITY }));
     sidecar.workflows.register('add', (ctx) => ctx.callActivity('sum'));
-    const { failure } = await sidecar.workflows.waitForCompletion(await sidecar.workflows.start('add'));
+    const { failure } = await (await sidecar.workflows.start('add')).ended();
     expect(failure?.message).toContain('has Infinity at total');
   });
 });
@@ -230,7 +230,7 @@ test('what Promise.allSettled gives can be the output of a workflow', async () =
     throw new Error('declined');
   });
   sidecar.workflows.register('pay', (ctx) => Promise.allSettled([ctx.callActivity('charge')]));
-  const { output } = await sidecar.workflows.waitForCompletion(await sidecar.workflows.start('pay'));
+  const output = await (await sidecar.workflows.start('pay')).result();
   expect(output).toMatchObject([{ status: 'rejected', reason: { failure: { message: 'declined' } } }]);
 });
 

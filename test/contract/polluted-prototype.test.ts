@@ -25,9 +25,9 @@ test('options are accepted, and workflows run, when all objects have one more fi
   sidecar.workflows.register(flow);
   await sidecar.start();
   await sidecar.pubsub.publish('pubsub', 'orders', { id: 1 }, { ttlMs: 60_000 });
-  const id = await sidecar.workflows.start(flow, { id: 2 }, { instanceId: 'one' });
-  await sidecar.workflows.raiseEvent(id, 'go');
-  expect(JSON.stringify((await sidecar.workflows.waitForCompletion(id)).output)).toBe('{"id":2}');
+  const run = await sidecar.workflows.start(flow, { id: 2 }, { instanceId: 'one' });
+  await run.raise('go');
+  expect(JSON.stringify(await run.result())).toBe('{"id":2}');
   await sidecar.stop();
 });
 
@@ -54,7 +54,7 @@ const PROGRAM = `
     await clock.advance('1h');
     await sidecar.workflows.start(flow, { id: 3 }, { instanceId: 'one' });
     await sidecar.workflows.raiseEvent('one', 'go', { id: 4 });
-    said.output = (await sidecar.workflows.waitForCompletion('one')).output;
+    said.output = (await sidecar.workflows.run('one').ended()).output;
     equal((await sidecar.invocation.invoke('shop', 'POST', 'x', { body: { id: 5 } })).status, 200);
     await sidecar.stop();
     console.log(JSON.stringify(said));

@@ -16,7 +16,7 @@ const flow = defineWorkflow('flow', async (ctx) => {
 });
 sidecar.workflows.register(flow, boom);
 await sidecar.start();
-const instanceId = await sidecar.workflows.start(flow, undefined, { instanceId: 'order-7' });
-const { status } = await sidecar.workflows.waitForCompletion(instanceId);
+const run = await sidecar.workflows.start(flow, undefined, { instanceId: 'order-7' });
+const { status } = await run.ended();
 process.stdout.write(`${status}\n`);
 await sidecar.stop();

@@ -73,7 +73,7 @@ test('the blocks of README.md run', async () => {
     'await sidecar.pubsub.subscribe',
     'await sidecar.start();\nawait sidecar.pubsub.subscribe',
   );
-  const shown = `console.log(output);
+  const shown = `console.log(receipt);
 console.log((await sidecar.state.get('store', 'count'))?.value, secret, level?.value, lock !== undefined);
 `;
   const environment = { ORDERS_DB_PASSWORD: 'open sesame' };

@@ -7,12 +7,13 @@ import { codeOf, RUNNER, start } from './code-of-docs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-const IMPORTS = `import { EventTimeoutError, TaskFailedError } from 'insidecar';
+const IMPORTS = `import { EventTimeoutError, TaskFailedError, WorkflowFailedError } from 'insidecar';
 import { replaceActivities, virtualClock } from 'insidecar/testing';
 `;
 
 /** Runs every workflow of the guide once, with all the time that they want. */
 const ALL = `
+void receiptOf;
 const clock = virtualClock();
 const everything = new Sidecar({ appId: 'guide', clock });
 const { workflows } = everything;
@@ -53,7 +54,7 @@ test('the code of docs/workflows.md has the right types, and does what the guide
   expect(checked.stdout).toBe('');
   await expect.poll(output, { timeout: 30_000 }).toContain('exit code');
   for (const line of [
-    "output: { order: 'o-1', receipt: 'receipt of o-1' }",
+    "{ order: 'o-1', receipt: 'receipt of o-1' }",
     '["Hello Ada!","Hello Bob!"]',
     'pass 2',
     'approval COMPLETED "5 approved by Ada"',

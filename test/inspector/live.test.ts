@@ -179,7 +179,7 @@ test('the overview tells numbers, what needs attention, and what was last', asyn
   const ship = defineWorkflow<undefined, void>('ship', fail);
   workflows.register(ship);
   await workflows.start(ship, undefined, { instanceId: 'w1' });
-  await workflows.waitForCompletion('w1');
+  await workflows.run('w1').ended();
   const isComplete = ({ attention }: Overview): boolean => attention.length >= 6;
   let overview = await json<Overview>(world, 'overview');
   // What was found in the store is told for five seconds.

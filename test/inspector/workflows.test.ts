@@ -26,7 +26,7 @@ async function world(options: SidecarOptions): Promise<Inspected & { mend: () =>
 const start = async (it: Inspected, name: string, instanceId: string, input = PRECISE) => {
   expect((await it.post('workflows', { name, instanceId, input })).json).toEqual({ instanceId });
 };
-const over = (it: Inspected, id: string) => it.sidecar.workflows.waitForCompletion(id);
+const over = (it: Inspected, id: string) => it.sidecar.workflows.run(id).ended();
 const one = async (it: Inspected, id: string) =>
   (await it.get(`workflows/one?instanceId=${id}`)).json as unknown as WorkflowReply;
 

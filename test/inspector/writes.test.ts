@@ -156,7 +156,7 @@ describe.each(PLACES)('masked values in %s', (place) => {
     await it.post('messages', { pubsubName: 'pubsub', topic: 'orders', data });
     await it.post('jobs', { name: 'report', schedule: '@yearly', data });
     await it.post('workflows', { name: 'echo', instanceId: 'x', input: data });
-    await sidecar.workflows.waitForCompletion('x');
+    await sidecar.workflows.run('x').ended();
     const at = 'pubsubName=pubsub&topic=orders&group=shop/audit';
     const { messages } = (await it.get(`queues/messages?${at}`)).json as { messages: { key: string }[] };
     const recorded = (await it.get('messages')).json as { records: { key: string }[] };

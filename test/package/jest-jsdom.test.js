@@ -20,9 +20,9 @@ test('messages, jobs and workflows run in virtual time', async () => {
     await sidecar.pubsub.publish(name, 'orders', { id: name });
   }
   await clock.advance('1m');
-  const id = await sidecar.workflows.start(later, 1);
+  const run = await sidecar.workflows.start(later, 1);
   await clock.advance('2h');
-  expect(await sidecar.workflows.waitForCompletion(id)).toMatchObject({ status: 'COMPLETED', output: 2 });
+  expect(await run.result()).toBe(2);
   expect(seen).toEqual(expect.arrayContaining(['memory', 'durable', 'report']));
   await sidecar.stop();
 });

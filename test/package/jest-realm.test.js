@@ -93,8 +93,8 @@ test('a workflow completes, and one in generators', async () => {
     ['sum', 5],
     ['old', 3],
   ]) {
-    const id = await sidecar.workflows.start(name, 2);
-    expect(await sidecar.workflows.waitForCompletion(id)).toMatchObject({ status: 'COMPLETED', output });
+    const run = await sidecar.workflows.start(name, 2);
+    expect(await run.result()).toEqual(output);
   }
 });
 

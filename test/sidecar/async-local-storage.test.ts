@@ -160,7 +160,7 @@ test('what one handler enters with enterWith does not reach the next one, nor wh
   for (let turn = 0; turn < 5; turn++) {
     await Promise.all([0, 1].map(() => sidecar.pubsub.publish('own', 'orders', turn)));
     await sidecar.jobs.schedule(`job-${turn}`, { dueTime: '0s' });
-    await sidecar.workflows.waitForCompletion(await sidecar.workflows.start(workflow));
+    await (await sidecar.workflows.start(workflow)).ended();
   }
   await expect.poll(() => ran).toBe(35);
   await sidecar.stop();
@@ -242,7 +242,7 @@ test('workflows: code of both forms, activities, retries, children, events, cont
     await workflows.start(waiting, undefined, { instanceId: `waiting-${id}` });
     await client.scheduleNewWorkflow('generator', undefined, `generator-${id}`);
     for (const _time of [1, 2]) await workflows.raiseEvent(id, 'go');
-    await workflows.waitForCompletion(id);
+    await workflows.run(id).ended();
     await workflows.pause(`waiting-${id}`);
     await workflows.resume(`waiting-${id}`);
     await workflows.terminate(`waiting-${id}`);

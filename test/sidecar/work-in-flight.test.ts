@@ -55,7 +55,7 @@ describe('work that is in flight when a stop begins', () => {
     const second = await lifeOf(state, again, async () => undefined);
     const results: unknown[] = [];
     await second.pubsub.subscribe('pubsub', 'results', ({ data }) => void results.push(data));
-    const { status } = await second.workflows.waitForCompletion('flow');
+    const { status } = await second.workflows.run('flow').ended();
     await expect.poll(() => again.length).toBe(3);
     await second.stop();
     const all = ['activity', 'job, attempt 1', 'message, attempt 1'];

@@ -20,8 +20,7 @@ test('publishes over HTTP, deliveries and workflows go on while the timers of a 
   try {
     const answer = await send(server.url, 'POST', '/v1.0/publish/pubsub/orders', { body: { id: 1 } });
     expect(answer.status).toBe(204);
-    const run = async (input: number) =>
-      (await sidecar.workflows.waitForCompletion(await sidecar.workflows.start('double', input))).output;
+    const run = async (input: number) => (await sidecar.workflows.start('double', input)).result();
     expect(await Promise.all([1, 2, 3].map(run))).toEqual([2, 4, 6]);
     await expect.poll(() => received).toEqual([{ id: 1 }]);
   } finally {

@@ -67,8 +67,8 @@ test("many waits with one signal of the user's warn of no leak", async () => {
   const sidecar = new Sidecar({ appId: 'shop', stopTimeoutMs: 0 });
   sidecar.workflows.register(endless);
   await sidecar.start();
-  const ids = await Promise.all(Array.from({ length: 30 }, () => sidecar.workflows.start(endless)));
-  const waits = ids.map((id) => sidecar.workflows.waitForCompletion(id, { signal, timeoutMs: 50 }));
+  const runs = await Promise.all(Array.from({ length: 30 }, () => sidecar.workflows.start(endless)));
+  const waits = runs.map((run) => run.ended({ signal, timeoutMs: 50 }));
   expect(await warned()).toEqual([]);
   await Promise.allSettled(waits);
   await sidecar.stop();

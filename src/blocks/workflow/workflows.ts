@@ -12,10 +12,10 @@ import type {
 import type { WorkflowHistoryEvent, WorkflowState } from './model/instance.ts';
 import { textOfValue } from './model/payload.ts';
 import { type BulkOptions, type BulkResult, inBulk, NOT_OVER, OVER } from './operations/bulk.ts';
-import type { WaitOptions } from './operations/completions.ts';
 import type { InstancePage, ListOptions } from './operations/list.ts';
 import type { RerunOptions } from './operations/rerun.ts';
 import { stateOf } from './storage/render-instance.ts';
+import { WorkflowRun } from './workflow-run.ts';
 import type { WorkflowService } from './workflow-service.ts';
 
 /**
@@ -26,8 +26,8 @@ import type { WorkflowService } from './workflow-service.ts';
  * ```ts
  * const checkout = defineWorkflow('checkout', async (_ctx, { orderId }: { orderId: number }) => orderId);
  * sidecar.workflows.register(checkout);
- * const id = await sidecar.workflows.start(checkout, { orderId: 1 });
- * const { output } = await sidecar.workflows.waitForCompletion(id);
+ * const run = await sidecar.workflows.start(checkout, { orderId: 1 });
+ * console.log(await run.result());
  * ```
  * @public
  */
@@ -98,19 +98,51 @@ export class Workflows {
   }
 
   /**
-   * Starts an instance and answers its ID. When this resolves the start is kept, on disk if the state store is durable.
+   * Starts an instance. When this resolves the start is kept, on disk if the state store is durable.
    *
-   * With `ifExists: 'keep'`, an instance of this ID that exists already is left as it is, and its ID answered.
+   * With `ifExists: 'keep'`, an instance of this ID that exists already is left as it is, and its run answered.
    *
    * @throws SidecarError `ERR_INSTANCE_ID_INVALID` for an ID that cannot be used, `ERR_START_WORKFLOW` when it is that
    * of another instance and `ifExists` does not say otherwise, or the store fails.
+   * @example
+   * ```ts
+   * const checkout = defineWorkflow('checkout', async (_ctx, order: { id: string }) => `receipt of ${order.id}`);
+   * const run = await sidecar.workflows.start(checkout, { id: 'o-1' });
+   * console.log(run.instanceId, await run.result());
+   * ```
    */
-  async start<Input, Output>(workflow: WorkflowLike<Input, Output>, ...rest: InputAndStart<Input>): Promise<string>;
+  async start<Input, Output>(
+    workflow: WorkflowLike<Input, Output>,
+    ...rest: InputAndStart<Input>
+  ): Promise<WorkflowRun<Input, Output>>;
   /** Starts an instance of the workflow that is registered under a name. */
-  async start(name: string, input?: unknown, options?: StartOptions): Promise<string>;
-  async start(workflow: WorkflowLike | string, input?: unknown, options?: StartOptions): Promise<string> {
-    const name = typeof workflow === 'string' ? workflow : this.service.registry.workflow(workflow);
-    return this.service.startInstance(name, textOfValue(input, 'the input of the workflow'), options);
+  async start(name: string, input?: unknown, options?: StartOptions): Promise<WorkflowRun>;
+  async start(workflow: WorkflowLike | string, input?: unknown, options?: StartOptions): Promise<WorkflowRun> {
+    const typed = typeof workflow === 'string' ? undefined : this.service.registry.workflow(workflow);
+    const name = typed ?? (workflow as string);
+    const id = await this.service.startInstance(name, textOfValue(input, 'the input of the workflow'), options);
+    return new WorkflowRun(this.service, id, typed);
+  }
+
+  /**
+   * An instance that exists, by its ID: to wait for its result, or to steer it. Nothing is read before a method of the
+   * run is called. The workflow provides the types; a run of an instance of another workflow rejects.
+   *
+   * @throws SidecarError `ERR_INSTANCE_ID_INVALID` for an ID that is not a string.
+   * @example
+   * ```ts
+   * const checkout = defineWorkflow('checkout', async (_ctx, order: { id: string }) => `receipt of ${order.id}`);
+   * const receipt = await sidecar.workflows.run(checkout, 'order-1').result({ timeoutMs: 60_000 });
+   * console.log(receipt);
+   * ```
+   */
+  run<Input, Output>(workflow: WorkflowLike<Input, Output>, instanceId: string): WorkflowRun<Input, Output>;
+  /** An instance of any workflow. */
+  run(instanceId: string): WorkflowRun;
+  run(first: WorkflowLike | string, instanceId?: string): WorkflowRun {
+    // In JavaScript an ID may be missing: then what is there is no ID, and the error says so.
+    if (instanceId === undefined) return new WorkflowRun(this.service, first as string, undefined);
+    return new WorkflowRun(this.service, instanceId, this.service.registry.nameOfWorkflow(first as WorkflowLike));
   }
 
   /**
@@ -118,27 +150,13 @@ export class Workflows {
    *
    * @example
    * ```ts
-   * const state = await sidecar.workflows.get<string>('order-1');
+   * const state = await sidecar.workflows.get('order-1');
    * if (state?.status === 'COMPLETED') console.log(state.output);
    * ```
    */
-  async get<Output = unknown, Input = unknown>(instanceId: string): Promise<WorkflowState<Output, Input> | undefined> {
+  async get(instanceId: string): Promise<WorkflowState | undefined> {
     const view = await this.service.find(instanceId);
     return view && stateOf(view);
-  }
-
-  /**
-   * Waits until an instance is over: completed, failed or terminated.
-   *
-   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_WORKFLOW_TIMEOUT` when it took longer; the signal's reason.
-   * @example
-   * ```ts
-   * const { status, output } = await sidecar.workflows.waitForCompletion<string>('order-1', { timeoutMs: 60_000 });
-   * console.log(status, output);
-   * ```
-   */
-  async waitForCompletion<Output = unknown>(instanceId: string, options?: WaitOptions): Promise<WorkflowState<Output>> {
-    return stateOf(await this.service.waitForCompletion(instanceId, options));
   }
 
   /**
@@ -204,8 +222,8 @@ export class Workflows {
   }
 
   /**
-   * Runs an instance that is over again, as a new instance with an ID of its own, and answers that ID: from the start, or
-   * with the beginning of the history of the first one. When this resolves the start is kept, as with `start`. The first instance stays as it is.
+   * Runs an instance that is over again, as a new instance with an ID of its own: from the start, or with the beginning
+   * of the history of the first one. When this resolves the start is kept, as with `start`. The first instance stays as it is.
    *
    * From the failure, or from an action, the new instance has the turns before it: what has completed there is not done
    * again, and gives the same results, as do the pseudo-random values of the code. Actions that have not completed begin
@@ -221,8 +239,8 @@ export class Workflows {
    * await sidecar.workflows.rerun('order-1', { from: 'failure' });
    * ```
    */
-  rerun(instanceId: string, options: RerunOptions = {}): Promise<string> {
-    return this.service.rerun(instanceId, options);
+  async rerun(instanceId: string, options: RerunOptions = {}): Promise<WorkflowRun> {
+    return new WorkflowRun(this.service, await this.service.rerun(instanceId, options), undefined);
   }
 
   /**

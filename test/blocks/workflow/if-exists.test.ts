@@ -1,7 +1,7 @@
 /** What a start does with an existing instance of the same ID. */
 import { describe, expect, test } from 'vitest';
 import { DaprWorkflowClient } from '../../../src/dapr/index.ts';
-import { defineActivity, defineWorkflow, type Sidecar } from '../../../src/index.ts';
+import { defineActivity, defineWorkflow, type Sidecar, type WorkflowRun } from '../../../src/index.ts';
 import { ApartFleet, type ApartHost, twoOf } from '../../support/apart.ts';
 import { Fleet, type Member } from '../../support/fleet.ts';
 import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
@@ -36,7 +36,7 @@ async function worldWith(status: Status, order: string): Promise<WorkflowWorld> 
   return world;
 }
 
-const again = (world: WorkflowWorld, ifExists?: 'fail' | 'keep' | 'replace'): Promise<string> =>
+const again = (world: WorkflowWorld, ifExists?: 'fail' | 'keep' | 'replace'): Promise<WorkflowRun> =>
   world.sidecar.workflows.start('checkout', 'again', { instanceId: 'one', ...(ifExists && { ifExists }) });
 
 describe.each(['in memory', 'after a restart'])('a start with the ID of another instance, %s', (place) => {
@@ -60,7 +60,7 @@ describe.each(['in memory', 'after a restart'])('a start with the ID of another 
 
   test.each(ORDERS)('keeps it when that is %s, with keep', async (status, order) => {
     await using world = await withOther(status, order);
-    expect(await again(world, 'keep')).toBe('one');
+    expect((await again(world, 'keep')).instanceId).toBe('one');
     expect(await world.settle()).toMatchObject({ status, input: order });
     expect(world.seen).toEqual([order]);
   });
@@ -86,7 +86,7 @@ describe('a start', () => {
   test('begins one instance however often it is asked for at once, with keep', async () => {
     await using world = await workflowWorld(register);
     const ids = await Promise.all(Array.from({ length: 50 }, () => again(world, 'keep')));
-    expect(new Set(ids)).toEqual(new Set(['one']));
+    expect(new Set(ids.map((run) => run.instanceId))).toEqual(new Set(['one']));
     await world.settle();
     expect(world.seen).toEqual(['again']);
   });
@@ -129,7 +129,10 @@ describe('several hosts that get the same message', () => {
       const starts = IDS.flatMap((instanceId) =>
         hosts.map(({ sidecar }) => sidecar.workflows.start('checkout', instanceId, { instanceId, ifExists: 'keep' })),
       );
-      expect(await Promise.all(starts), round).toEqual(IDS.flatMap((id) => [id, id, id]));
+      expect(
+        (await Promise.all(starts)).map((run) => run.instanceId),
+        round,
+      ).toEqual(IDS.flatMap((id) => [id, id, id]));
       await fleet.pass(3);
     }
     expect(hosts.flatMap(({ runs }) => runs).toSorted()).toEqual(IDS.toSorted());
@@ -148,7 +151,7 @@ describe('several hosts that get the same message', () => {
       );
     let count = 0;
     for (const host of hosts) host.fateOf = () => (++count % 5 === 0 ? 'lost' : 'handled');
-    const start = ({ workflows }: ApartHost, instanceId: string): Promise<string> =>
+    const start = ({ workflows }: ApartHost, instanceId: string): Promise<WorkflowRun> =>
       workflows.start('order', instanceId, { instanceId, ifExists: 'keep' });
     for (let round = 0; round < 3; round++) {
       await Promise.all(IDS.flatMap((id) => hosts.map((host) => start(host, id))));

@@ -76,7 +76,7 @@ describe('continue as new', () => {
       sidecar.workflows.register(defineWorkflow('endless', (ctx) => ctx.continueAsNew()));
     });
     await world.sidecar.workflows.start('endless', undefined, { instanceId: 'loop' });
-    const id = await world.sidecar.workflows.start('countdown', 2);
+    const { instanceId: id } = await world.sidecar.workflows.start('countdown', 2);
     const status = async (instanceId: string): Promise<unknown> =>
       (await world.sidecar.workflows.get(instanceId))?.status;
     await expect.poll(() => status(id)).toBe('COMPLETED');

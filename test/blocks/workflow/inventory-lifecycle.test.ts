@@ -62,7 +62,7 @@ test('activities that wait for room when an instance is paused begin when it is 
     await expect.poll(() => ends).toHaveLength(nth + 1);
     ends[nth]?.();
   }
-  expect(await world.sidecar.workflows.waitForCompletion('one')).toMatchObject({ output: 'done' });
+  expect(await world.sidecar.workflows.run('one').ended()).toMatchObject({ output: 'done' });
 });
 
 test('a paused instance does not begin its activity again after a restart, and does so when it is resumed', async () => {

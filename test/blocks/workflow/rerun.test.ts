@@ -62,8 +62,8 @@ describe.each(STORES)('rerun, state in %s', (_store, optionsOf) => {
     await world.restart();
     world.seen.length = 0;
     depot.hasLorry = true;
-    const id = await world.sidecar.workflows.rerun('one', { from: 'failure', instanceId: 'two' });
-    expect(id).toBe('two');
+    const { instanceId } = await world.sidecar.workflows.rerun('one', { from: 'failure', instanceId: 'two' });
+    expect(instanceId).toBe('two');
     const state = await world.settle('two');
     expect(state).toMatchObject({ status: 'COMPLETED', rerunOf: 'one', input: 'a' });
     expect(state.output).toEqual(['shipped', 'slowly', key?.slice('ship '.length)]);
@@ -79,8 +79,12 @@ describe.each(STORES)('rerun, state in %s', (_store, optionsOf) => {
     await failed(world);
     depot.hasLorry = true;
     world.seen.length = 0;
-    const same = await world.sidecar.workflows.rerun('one');
-    const other = await world.sidecar.workflows.rerun('one', { from: 'start', input: 'b', instanceId: 'other' });
+    const { instanceId: same } = await world.sidecar.workflows.rerun('one');
+    const { instanceId: other } = await world.sidecar.workflows.rerun('one', {
+      from: 'start',
+      input: 'b',
+      instanceId: 'other',
+    });
     for (const id of [same, other]) await world.raise('approved', { by: 'Bo' }, id);
     await world.pass('2s');
     expect([(await world.settle(same)).status, (await world.settle(other)).status]).toEqual(['COMPLETED', 'COMPLETED']);

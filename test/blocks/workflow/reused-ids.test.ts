@@ -30,7 +30,7 @@ async function leaveEvent(state: KeptStore): Promise<Sidecar> {
 
 async function startAgain({ workflows }: Sidecar): Promise<unknown> {
   await workflows.start(approval, 2, { instanceId: 'x', ifExists: 'replace' });
-  return (await workflows.waitForCompletion('x')).output;
+  return (await workflows.run('x').ended()).output;
 }
 
 describe('an event for an instance that was ended while its code was missing', () => {
@@ -84,10 +84,10 @@ test('the end of a parent does not end an instance that has got the ID of its ch
   const terminated = workflows.terminate('parent');
   await expect.poll(() => isHeld).toBe(true);
   await workflows.raiseEvent('child', 'go', 1);
-  await workflows.waitForCompletion('child');
+  await workflows.run('child').ended();
   await workflows.start(wait, undefined, { instanceId: 'child', ifExists: 'replace' });
   go();
   await terminated;
   await workflows.raiseEvent('child', 'go', 'to the other one');
-  expect(await workflows.waitForCompletion('child')).toMatchObject({ status: 'COMPLETED', output: 'to the other one' });
+  expect(await workflows.run('child').ended()).toMatchObject({ status: 'COMPLETED', output: 'to the other one' });
 });

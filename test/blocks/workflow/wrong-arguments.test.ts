@@ -58,7 +58,7 @@ describe('a filter', () => {
 });
 
 describe('an instance ID', () => {
-  test.each(['get', 'waitForCompletion', 'pause', 'resume', 'terminate', 'purge', 'history', 'rerun'] as const)(
+  test.each(['get', 'run', 'pause', 'resume', 'terminate', 'purge', 'history', 'rerun'] as const)(
     'that is missing in %s',
     async (operation) => {
       const error = await errorOf((workflows) => workflows[operation]?.());

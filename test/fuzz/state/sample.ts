@@ -45,7 +45,7 @@ export async function fill(sidecar: Sidecar): Promise<void> {
     await workflows.start('echo', { index }, { instanceId: `finished-${index}` });
   for (let index = 0; index < SAMPLE.waiting; index++)
     await workflows.start('wait', { index }, { instanceId: `waiting-${index}` });
-  for (let index = 0; index < SAMPLE.finished; index++) await workflows.waitForCompletion(`finished-${index}`);
+  for (let index = 0; index < SAMPLE.finished; index++) await workflows.run(`finished-${index}`).ended();
   for (let index = 0; index < SAMPLE.waiting; index++) await untilWaits(sidecar, `waiting-${index}`);
 }
 
@@ -158,7 +158,7 @@ export class Examination {
     const { workflows } = this.#sidecar;
     if ((await workflows.get(id)) === undefined) return undefined;
     await workflows.raiseEvent(id, 'go', 1);
-    const state = await workflows.waitForCompletion(id, { timeoutMs: 1_000 });
+    const state = await workflows.run(id).ended({ timeoutMs: 1_000 });
     if (state.status === 'FAILED') this.#told.push(`${id}: ${state.failure?.message}`);
     return state;
   }

@@ -98,19 +98,22 @@ export class TaskFailedError extends Error {
 
   /** Makes the error. */
   constructor(task: string, failure: WorkflowFailure) {
-    super(`${task} failed: ${failure.message}`, causeOf(failure));
+    // Without a stack, the failure tells no more than the message does.
+    super(
+      `${task} failed: ${failure.message}`,
+      failure.stackTrace === undefined ? undefined : { cause: errorOfFailure(failure) },
+    );
     this.task = task;
     this.failure = failure;
   }
 }
 
-/** Without a stack, the failure tells no more than the message does. */
-function causeOf({ errorType, message, stackTrace }: WorkflowFailure): { readonly cause: Error } | undefined {
-  if (stackTrace === undefined) return undefined;
-  const cause = new Error(message);
-  cause.name = errorType;
-  cause.stack = stackTrace;
-  return { cause };
+/** An error with the recorded type and message, and the recorded stack if it is known. */
+export function errorOfFailure({ errorType, message, stackTrace }: WorkflowFailure): Error {
+  const error = new Error(message);
+  error.name = errorType;
+  error.stack = stackTrace ?? `${errorType}: ${message}`;
+  return error;
 }
 
 /** Thrown by `await` in a workflow when an event did not arrive in time. @public */

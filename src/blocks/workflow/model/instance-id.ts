@@ -25,7 +25,7 @@ export function checkInstanceId(instanceId: string): void {
 }
 
 /** In JavaScript anything may come, mostly `undefined`. */
-function checkIsText(instanceId: unknown): void {
+export function checkIsText(instanceId: unknown): void {
   if (typeof instanceId === 'string') return;
   throw new SidecarError(
     'ERR_INSTANCE_ID_INVALID',

@@ -28,7 +28,7 @@ export interface MissingCode {
 }
 
 /** The state of an instance. @public */
-export interface WorkflowState<Output = unknown, Input = unknown> {
+export interface WorkflowState<Input = unknown, Output = unknown> {
   /** Its ID. */
   readonly instanceId: string;
   /** The workflow that it runs. */

@@ -35,7 +35,7 @@ function addWaits(view: Mutable<InstanceWaits>, { missingCode, awaitedEvents, un
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** The state of an instance with its payloads parsed. Only the author of the workflow knows their types. */
-export function stateOf<Output, Input>(view: InstanceView): WorkflowState<Output, Input> {
+export function stateOf<Input, Output>(view: InstanceView): WorkflowState<Input, Output> {
   const { instanceId, name, status, createdAt, lastUpdatedAt, input, output } = view;
   const { failure, customStatus, parentId, rerunOf } = view;
   const state: Mutable<WorkflowState> = { instanceId, name, status, createdAt, lastUpdatedAt };
@@ -46,5 +46,5 @@ export function stateOf<Output, Input>(view: InstanceView): WorkflowState<Output
   if (rerunOf !== undefined) state.rerunOf = rerunOf;
   if (input !== undefined) state.input = valueOfText(input);
   if (output !== undefined) state.output = valueOfText(output);
-  return state as WorkflowState<Output, Input>;
+  return state as WorkflowState<Input, Output>;
 }

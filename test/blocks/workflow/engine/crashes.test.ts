@@ -63,7 +63,7 @@ test('an activity that ends the process fails after 3 runs that are known to hav
   const lives = new WorkflowLives(forever);
   let life = await lives.begin({ names: ['poison'] });
   for (const runs of [1, 2, 3, 4]) life = await lives.after(runs);
-  const { status, failure } = await life.sidecar.workflows.waitForCompletion('one');
+  const { status, failure } = await life.sidecar.workflows.run('one').ended();
   expect({ status, failure }).toMatchObject({
     status: 'FAILED',
     failure: { message: expect.stringContaining(REASON), errorType: 'TaskFailedError' },
@@ -77,7 +77,7 @@ test('the attempts that its retry policy grants may each end the process once mo
   const lives = new WorkflowLives(forever);
   let life = await lives.begin({ names: ['poison'], retry: { maxAttempts: 3, initialIntervalMs: 1 } });
   for (const runs of [1, 2, 3, 4, 5, 6]) life = await lives.after(runs);
-  expect((await life.sidecar.workflows.waitForCompletion('one')).status).toBe('FAILED');
+  expect((await life.sidecar.workflows.run('one').ended()).status).toBe('FAILED');
   expect(lives.seen.slice(3)).toEqual(['4 poison 1', '5 poison 2', '6 poison 3']);
   expect(await lives.keys('!begun!')).toEqual([]);
 });
@@ -86,7 +86,7 @@ test('a later attempt that does not end the process completes the activity', asy
   const lives = new WorkflowLives((_name, { attempt }) => (attempt === 1 ? forever() : 'done'));
   let life = await lives.begin({ names: ['poison'], retry: { maxAttempts: 3, initialIntervalMs: 1 } });
   for (const runs of [1, 2, 3, 4]) life = await lives.after(runs);
-  expect(await life.sidecar.workflows.waitForCompletion('one')).toMatchObject({
+  expect(await life.sidecar.workflows.run('one').ended()).toMatchObject({
     status: 'COMPLETED',
     output: ['done'],
   });
@@ -96,7 +96,7 @@ test('of many attempts, those after twice as many crashes are not made', async (
   const lives = new WorkflowLives(forever, { workflows: { maxCrashes: 1 } });
   let life = await lives.begin({ names: ['poison'], retry: { maxAttempts: 9, initialIntervalMs: 1 } });
   for (const runs of [1, 2, 3]) life = await lives.after(runs);
-  expect((await life.sidecar.workflows.waitForCompletion('one')).status).toBe('FAILED');
+  expect((await life.sidecar.workflows.run('one').ended()).status).toBe('FAILED');
   expect(lives.seen).toEqual(['1 poison 1', '2 poison 1', '3 poison 2']);
 });
 
@@ -134,10 +134,10 @@ test('an activity costs a commit more only in a process that has found it under 
   await untilLength(lives.seen, 1);
   expect(first.commits).toBe(1);
   const second = await lives.next();
-  await second.sidecar.workflows.waitForCompletion('one');
+  await second.sidecar.workflows.run('one').ended();
   expect(second.commits).toBe(2);
   await second.sidecar.workflows.start('work', { names: ['a'] }, { instanceId: 'two' });
-  await second.sidecar.workflows.waitForCompletion('two');
+  await second.sidecar.workflows.run('two').ended();
   expect(second.commits).toBe(4);
   expect(await lives.keys('!begun!')).toEqual([]);
 });
@@ -157,6 +157,6 @@ test('an instance that is terminated or purged leaves no counts behind', async (
   await untilLength(lives.seen, 2);
   expect(await lives.keys('!begun!')).toHaveLength(1);
   await sidecar.workflows.terminate('one');
-  await sidecar.workflows.waitForCompletion('one');
+  await sidecar.workflows.run('one').ended();
   await expect.poll(() => lives.keys('!begun!')).toEqual([]);
 });

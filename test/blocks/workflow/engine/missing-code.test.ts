@@ -424,6 +424,6 @@ test('on disk: a deploy lacks the activity, the next one has it', async () => {
     await expect.poll(() => stateOf(sidecar)).toMatchObject(WAITING);
   });
   await deploy(whole, async ({ workflows }) => {
-    expect(await workflows.waitForCompletion('one', { timeoutMs: 5_000 })).toMatchObject({ output: 'charged a' });
+    expect(await workflows.run('one').ended({ timeoutMs: 5_000 })).toMatchObject({ output: 'charged a' });
   });
 });

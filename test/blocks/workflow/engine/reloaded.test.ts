@@ -99,7 +99,7 @@ test('who waits for an instance that could not be started is told so', async () 
   const { workflows } = world.sidecar;
   world.store.interfere = () => Promise.reject(new Error('the disk is full'));
   const started = workflows.start('flow', undefined, { instanceId: 'one' });
-  const waited = workflows.waitForCompletion('one');
+  const waited = workflows.run('one').ended();
   await expect(started).rejects.toMatchObject({ code: 'ERR_START_WORKFLOW' });
   await expect(waited).rejects.toMatchObject({ code: 'ERR_INSTANCE_ID_NOT_FOUND' });
   world.store.interfere = (_batch, commit) => commit();
@@ -170,7 +170,7 @@ describe('an instance that has ended while an activity of it runs', () => {
       });
     }, DAY);
     await world.sidecar.workflows.start('flow', undefined, { instanceId: 'one' });
-    await world.sidecar.workflows.waitForCompletion('one');
+    await world.sidecar.workflows.run('one').ended();
     const changed = ({ workflows }: Sidecar): void =>
       workflows.register('flow', (ctx) => ctx.callActivity('another').then(() => 'something else'));
     await world.restart(changed);

@@ -214,17 +214,17 @@ describe('reading', () => {
     );
     await world.run('flow');
     const { workflows } = world.sidecar;
-    const late = expect(workflows.waitForCompletion('one', { timeoutMs: 5_000 })).rejects.toMatchObject({
+    const late = expect(workflows.run('one').ended({ timeoutMs: 5_000 })).rejects.toMatchObject({
       code: 'ERR_WORKFLOW_TIMEOUT',
     });
     const controller = new AbortController();
     const { signal } = controller;
-    const aborted = expect(workflows.waitForCompletion('one', { signal })).rejects.toThrow('enough');
+    const aborted = expect(workflows.run('one').ended({ signal })).rejects.toThrow('enough');
     await world.clock.advance('5s');
     await late;
     controller.abort(new Error('enough'));
     await aborted;
-    await expect(workflows.waitForCompletion('none')).rejects.toMatchObject({ code: 'ERR_INSTANCE_ID_NOT_FOUND' });
+    await expect(workflows.run('none').ended()).rejects.toMatchObject({ code: 'ERR_INSTANCE_ID_NOT_FOUND' });
   });
 
   test('lists page by page, by status and by name', async () => {

@@ -26,7 +26,7 @@ describe('time grows with size, and no faster', () => {
     // The processor's time, not the clock's: other tests run beside this one.
     const before = process.cpuUsage();
     await world.sidecar.workflows.start(name, size, { instanceId: 'one' });
-    const { output } = await world.sidecar.workflows.waitForCompletion('one');
+    const { output } = await world.sidecar.workflows.run('one').ended();
     expect(output).toBe(size);
     const { user, system } = process.cpuUsage(before);
     return user + system;

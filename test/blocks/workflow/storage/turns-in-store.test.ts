@@ -129,7 +129,7 @@ describe('turns of one moment', () => {
     );
     expect(started.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     for (const id of IDS) await workflows.raiseEvent(id, 'go');
-    const ended = await Promise.all(IDS.map((id) => workflows.waitForCompletion(id)));
+    const ended = await Promise.all(IDS.map((id) => workflows.run(id).ended()));
     expect(ended.map(({ output }) => output)).toEqual([0, 1, 0, 3]);
   });
 

@@ -1,0 +1,133 @@
+import { SidecarError } from '../../errors.ts';
+import { errorOfFailure, type WorkflowFailure } from './model/failure.ts';
+import type { InstanceView, WorkflowState } from './model/instance.ts';
+import { checkIsText } from './model/instance-id.ts';
+import { textOfValue } from './model/payload.ts';
+import type { WaitOptions } from './operations/completions.ts';
+import { stateOf } from './storage/render-instance.ts';
+import type { WorkflowService } from './workflow-service.ts';
+
+/** Why an instance has no result. */
+type FailedCode = 'ERR_WORKFLOW_FAILED' | 'ERR_WORKFLOW_TERMINATED';
+
+/**
+ * The rejection of {@link WorkflowRun.result}: the instance is over and has not completed. Its `code` is
+ * `ERR_WORKFLOW_FAILED` or `ERR_WORKFLOW_TERMINATED`; `cause` is an error with the type, message and stack of what the
+ * workflow has thrown.
+ *
+ * @public
+ */
+export class WorkflowFailedError extends SidecarError {
+  /** `WorkflowFailedError`. */
+  override readonly name: string = 'WorkflowFailedError';
+  /** The instance. */
+  readonly instanceId: string;
+  /** Why the workflow failed, for `ERR_WORKFLOW_FAILED`. */
+  readonly failure: WorkflowFailure | undefined;
+
+  /** @internal */
+  constructor({ instanceId, name, failure, status }: Pick<InstanceView, 'instanceId' | 'name' | 'failure' | 'status'>) {
+    const code: FailedCode = status === 'TERMINATED' ? 'ERR_WORKFLOW_TERMINATED' : 'ERR_WORKFLOW_FAILED';
+    const reason = failure === undefined ? `was ${status.toLowerCase()}` : `failed: ${failure.message}`;
+    super(
+      code,
+      `workflow ${JSON.stringify(name)} with the ID ${JSON.stringify(instanceId)} ${reason}`,
+      failure && { cause: errorOfFailure(failure) },
+    );
+    this.instanceId = instanceId;
+    this.failure = failure;
+  }
+}
+
+/**
+ * An instance of a workflow, of this process or any other. `start` answers it, and `workflows.run` makes it of an
+ * instance ID. The run holds nothing: it can be dropped, and made again, at any time.
+ *
+ * @example
+ * ```ts
+ * const run = await sidecar.workflows.start('checkout', { orderId: 1 });
+ * await run.raise('approved', { by: 'Ada' });
+ * console.log(run.instanceId, await run.result());
+ * ```
+ * @public
+ */
+export class WorkflowRun<Input = unknown, Output = unknown> {
+  /** The ID of the instance. */
+  readonly instanceId: string;
+  readonly #service: WorkflowService;
+  readonly #name: string | undefined;
+
+  /**
+   * @param name - the workflow that has the types; `undefined` if they are not known
+   * @internal
+   */
+  constructor(service: WorkflowService, instanceId: string, name: string | undefined) {
+    checkIsText(instanceId);
+    this.instanceId = instanceId;
+    this.#service = service;
+    this.#name = name;
+  }
+
+  /**
+   * Waits until the instance is over, and answers its output.
+   *
+   * @throws WorkflowFailedError if it has failed or was terminated.
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_WORKFLOW_TIMEOUT` when it took longer; `ERR_BAD_REQUEST` if
+   * the instance runs another workflow; the signal's reason.
+   * @example
+   * ```ts
+   * const checkout = defineWorkflow('checkout', async (_ctx, order: { id: string }) => `receipt of ${order.id}`);
+   * const receipt = await sidecar.workflows.run(checkout, 'order-1').result({ timeoutMs: 60_000 });
+   * console.log(receipt);
+   * ```
+   */
+  async result(options?: WaitOptions): Promise<Output> {
+    const state = await this.ended(options);
+    if (state.status !== 'COMPLETED') throw new WorkflowFailedError(state);
+    // An output of `undefined` is of the type, then.
+    return state.output as Output;
+  }
+
+  /**
+   * Waits until the instance is over, and answers how it ended: other than {@link WorkflowRun.result}, it does not reject
+   * if the workflow failed.
+   *
+   * @throws SidecarError as `result`.
+   */
+  async ended(options?: WaitOptions): Promise<WorkflowState<Input, Output>> {
+    return this.#stateOf(await this.#service.waitForCompletion(this.instanceId, options));
+  }
+
+  /**
+   * The state of the instance now.
+   *
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_BAD_REQUEST` if the instance runs another workflow.
+   */
+  async state(): Promise<WorkflowState<Input, Output>> {
+    return this.#stateOf(await this.#service.view(this.instanceId));
+  }
+
+  #stateOf(view: InstanceView): WorkflowState<Input, Output> {
+    if (this.#name === undefined || view.name === this.#name) return stateOf(view);
+    const [id, name, expected] = [this.instanceId, view.name, this.#name].map((text) => JSON.stringify(text));
+    throw new SidecarError('ERR_BAD_REQUEST', `the instance ${id} runs the workflow ${name}: expected ${expected}`);
+  }
+
+  /**
+   * Gives an event to the instance; see {@link Workflows.raiseEvent}.
+   *
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`.
+   */
+  async raise(event: string, data?: unknown): Promise<void> {
+    return this.#service.raiseEvent(this.instanceId, event, textOfValue(data, 'the event'));
+  }
+
+  /**
+   * Ends the instance and its children at once: no code of theirs runs any more. See {@link Workflows.terminate}.
+   *
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`.
+   */
+  async terminate(output?: unknown): Promise<void> {
+    return this.#service.terminate(this.instanceId, textOfValue(output, 'the output'));
+  }
+}
