@@ -137,10 +137,10 @@ describe('register', () => {
     world.sidecar.register(orders, shipping, checkout, charge);
     await world.start();
     await world.sidecar.pubsub.publish(orders, 1);
-    const id = await world.sidecar.workflows.start(checkout);
+    const run = await world.sidecar.workflows.start(checkout);
     await world.clock.settled();
     expect(seen).toEqual([1]);
-    expect(await world.sidecar.workflows.get(id)).toMatchObject({ status: 'COMPLETED', output: 'receipt' });
+    expect(await run.state()).toMatchObject({ status: 'COMPLETED', output: 'receipt' });
   });
 
   test('refuses after the start, and names what works then', async () => {
