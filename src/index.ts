@@ -174,6 +174,7 @@ export type {
   KeyValueStore,
   OutboxEvent,
   OutboxOptions,
+  OutboxPage,
   PutValue,
   RemoveValue,
   StateStoreOptions,

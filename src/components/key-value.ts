@@ -126,20 +126,33 @@ export type WriteOutcome =
 
 /** An event that a transaction has left to be published. @public */
 export interface OutboxEvent {
-  /** Unique in the store. Events are published in the order of their IDs. */
+  /** Unique in the store. Of two transactions of one process, the later one has the greater IDs. */
   readonly id: string;
   /** The event, in a form that only the building block knows. */
   readonly bytes: Uint8Array;
 }
 
-/** The events that transactions have left, until they are published. Several processes may work on one. @public */
+/** A page of the events of an outbox. @public */
+export interface OutboxPage {
+  /** In the order in which they are published. */
+  readonly events: readonly OutboxEvent[];
+  /** From where the next page begins; absent if there are no events. */
+  readonly cursor?: string;
+}
+
+/**
+ * The events that transactions have left, until they are published. They are in the order of the commits, as far as
+ * these change the same keys, and those of one commit in the order in which they were given.
+ *
+ * @public
+ */
 export interface KeyValueOutbox {
   /**
-   * Claims events that no other process works on, the least IDs first, at most `limit`. After `leaseMs` milliseconds
-   * without {@link KeyValueOutbox.remove}, an event can be claimed again.
+   * Reads the first events, or those behind the `cursor` of a page: at least one if there is one, and some hundreds at
+   * most. Only an empty page is the end.
    */
-  claim(limit: number, leaseMs: number): Promise<readonly OutboxEvent[]>;
-  /** Removes published events. */
+  read(cursor?: string): Promise<OutboxPage>;
+  /** Removes published events; those that are no more are no error. */
   remove(ids: readonly string[]): Promise<void>;
 }
 

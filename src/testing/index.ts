@@ -12,6 +12,7 @@ export type {
   KeyValueOutbox,
   KeyValueStore,
   OutboxEvent,
+  OutboxPage,
   PutValue,
   RemoveValue,
   StoredValue,

@@ -1,6 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { KeyValueOperation, KeyValueStore, WriteCondition, WriteOutcome } from '../../src/components/key-value.ts';
+import type {
+  KeyValueOperation,
+  KeyValueStore,
+  OutboxPage,
+  WriteCondition,
+  WriteOutcome,
+} from '../../src/components/key-value.ts';
 
 const ATOMIC = { atomic: true };
 const APART = { atomic: false };
@@ -201,29 +207,55 @@ export function keyValueCases({ open, key, hasOutbox = true }: KeyValueWorld): v
     await store.close();
   });
 
+  test.runIf(hasOutbox)('events are left with their transaction only, in the order of the commits', async () => {
+    const [one, other] = [await open(), await open()];
+    const name = key('with-event');
+    const place = key('event');
+    const idOf = (n: number): string => `${place}-${n}`;
+    const leave = (store: KeyValueStore, n: number, condition?: WriteCondition): Promise<readonly WriteOutcome[]> =>
+      store.write([put(name, '1', condition)], { ...ATOMIC, events: [{ id: idOf(n), bytes: bytesOf(`event ${n}`) }] });
+    const own = async (store: KeyValueStore): Promise<readonly string[]> => {
+      const { events = [] } = (await store.outbox?.read()) ?? {};
+      return events.map(({ id }) => id).filter((id) => id.startsWith(place));
+    };
+    await leave(one, 2);
+    await leave(one, 3, 'absent');
+    await leave(other, 1);
+    expect(await own(one)).toEqual([idOf(2), idOf(1)]);
+    await other.outbox?.remove([idOf(2)]);
+    expect(await own(one)).toEqual([idOf(1)]);
+    await one.outbox?.remove([idOf(1), idOf(1)]);
+    expect(await own(other)).toEqual([]);
+    await Promise.all([one.close(), other.close()]);
+  });
+
   test.runIf(hasOutbox)(
-    'events are left with their transaction only, claimed once, and again after the lease',
+    'events of a key that two clients create and change are in the order of its values',
     async () => {
       const [one, other] = [await open(), await open()];
-      const name = key('with-event');
-      const place = key('event');
-      const event = (id: string): { id: string; bytes: Uint8Array } => ({ id, bytes: bytesOf(`event ${id}`) });
-      const [first, second, third] = ['1', '2', '3'].map((id) => event(`${place}-${id}`));
-      if (first === undefined || second === undefined || third === undefined) throw new Error('there are three');
-      await one.write([put(name, '1')], { atomic: true, events: [second, first] });
-      await one.write([put(name, '1', 'absent')], { atomic: true, events: [third] });
-      const claimed = await one.outbox?.claim(1, 60_000);
-      expect(claimed?.map(({ id, bytes }) => [id, Buffer.from(bytes).toString()])).toEqual([
-        [first.id, `event ${first.id}`],
-      ]);
-      expect((await other.outbox?.claim(5, 400))?.map(({ id }) => id)).toEqual([second.id]);
-      expect(await one.outbox?.claim(5, 400)).toEqual([]);
-      await other.outbox?.remove([first.id]);
-      await pause(500);
-      expect((await one.outbox?.claim(5, 1))?.map(({ id }) => id)).toEqual([second.id]);
-      await one.outbox?.remove([second.id, second.id]);
-      await pause(5);
-      expect(await other.outbox?.claim(5, 1)).toEqual([]);
+      const place = key('raced');
+      for (let round = 0; round < 10; round++) {
+        const name = `${place}-${round}`;
+        const values = Array.from({ length: 12 }, (_value, index) => `${name}-${index}`);
+        await Promise.all(
+          values.map((id, index) =>
+            (index % 2 === 0 ? one : other).write([put(name, JSON.stringify(id))], {
+              ...ATOMIC,
+              events: [{ id, bytes: bytesOf(id) }],
+            }),
+          ),
+        );
+        const ids: string[] = [];
+        for (let cursor: string | undefined; ; ) {
+          const page: OutboxPage | undefined = await one.outbox?.read(cursor);
+          ids.push(...(page?.events ?? []).map(({ id }) => id).filter((id) => values.includes(id)));
+          cursor = page?.cursor;
+          if (cursor === undefined) break;
+        }
+        expect(ids).toHaveLength(values.length);
+        expect(JSON.stringify(ids.at(-1))).toBe(await textOf(one, name));
+        await one.outbox?.remove(ids);
+      }
       await Promise.all([one.close(), other.close()]);
     },
   );

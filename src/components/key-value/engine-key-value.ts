@@ -12,7 +12,7 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../key-value.ts';
-import { EngineOutbox, encodeEvent } from './engine-outbox.ts';
+import { EngineOutbox } from './engine-outbox.ts';
 import { dueAtOf, ExpirySweep } from './expiry-sweep.ts';
 import { KeyValueLayout } from './layout.ts';
 import { decodeValue, encodeValue, etagOf, expiryOf, versionOf } from './stored-form.ts';
@@ -54,7 +54,7 @@ export class EngineKeyValue implements KeyValueStore {
     this.#layout = new KeyValueLayout(name);
     this.#sweep = new ExpirySweep({ store, layout: this.#layout, context });
     this.#closeStore = closeStore;
-    this.outbox = new EngineOutbox(store, this.#layout, this.#clock);
+    this.outbox = new EngineOutbox(store, this.#layout);
     this.#sweep.start();
   }
 
@@ -148,7 +148,7 @@ export class EngineKeyValue implements KeyValueStore {
       const version = await publish(batch);
       if (version !== undefined) return version;
     }
-    for (const { id, bytes } of events) batch.put.push({ key: this.#layout.event(id), value: encodeEvent(bytes, 0) });
+    for (const { id, bytes } of events) batch.put.push({ key: this.#layout.event(id), value: bytes });
     return this.#store.commit(batch);
   }
 

@@ -3,7 +3,7 @@ import { isStateError, quote, StateError, type StateErrorKind } from '../../stat
 import { SqliteConnection, type SqliteModule } from '../embedded/driver.ts';
 import { kindOf } from '../embedded/failures.ts';
 import type { FileSettings } from '../embedded/protocol.ts';
-import type { OutboxEvent, WriteOutcome } from '../key-value.ts';
+import type { OutboxPage, WriteOutcome } from '../key-value.ts';
 import type { FileOperation, FileRead, FileWrite, FoundValue } from './protocol.ts';
 import { migrate, prepare } from './schema.ts';
 import { ROWS_PER_CLEANUP, type SqliteStatements, statementsOf } from './statements.ts';
@@ -23,7 +23,7 @@ export interface EngineSettings extends FileSettings {
 }
 
 /** The answer to a change. */
-export type FileAnswer = readonly WriteOutcome[] | { readonly events: readonly OutboxEvent[] } | StateError;
+export type FileAnswer = readonly WriteOutcome[] | OutboxPage | StateError;
 
 /** A row with a value, as SQLite returns it. */
 interface ValueRow {
@@ -32,6 +32,13 @@ interface ValueRow {
   readonly is_binary: number;
   readonly etag: string;
   readonly expiration_time: string | null;
+}
+
+/** A row with an event, as SQLite returns it. */
+interface EventRow {
+  readonly number: number;
+  readonly id: string;
+  readonly event: Uint8Array | null;
 }
 
 /** Values of applications in a database file that other processes may use, too: each call sees what they have written. */
@@ -128,8 +135,8 @@ export class FileEngine {
 
   #apply(write: FileWrite): FileAnswer {
     switch (write.kind) {
-      case 'claim':
-        return { events: this.#claim(write) };
+      case 'readEvents':
+        return this.#readEvents(write);
       case 'remove':
         this.#ensureOutbox();
         for (const id of write.ids) this.#connection.statement(this.#statements.removeEvent).run(write.store, id);
@@ -169,15 +176,12 @@ export class FileEngine {
     return { status: 'done', etag };
   }
 
-  #claim({ store, limit, leaseMs }: Extract<FileWrite, { readonly kind: 'claim' }>): readonly OutboxEvent[] {
+  #readEvents({ store, cursor }: Extract<FileWrite, { readonly kind: 'readEvents' }>): OutboxPage {
     this.#ensureOutbox();
-    const now = Date.now();
-    const rows = this.#connection.statement(this.#statements.unclaimed).all(store, now, limit);
-    return rows.map((row) => {
-      const { id, event } = row as { readonly id: string; readonly event: Uint8Array | null };
-      this.#connection.statement(this.#statements.claimEvent).run(now + leaseMs, store, id);
-      return { id, bytes: event ?? new Uint8Array() };
-    });
+    const rows = this.#connection.statement(this.#statements.readEvents).all(store, cursor) as readonly EventRow[];
+    const events = rows.map(({ id, event }) => ({ id, bytes: event ?? new Uint8Array() }));
+    const last = rows.at(-1);
+    return last === undefined ? { events } : { events, cursor: String(last.number) };
   }
 
   /** With the first use: databases whose transactions leave no events get no table. */

@@ -63,7 +63,7 @@ class FileThread {
     while (!packet.atEnd) writes.push(unpackWrite(packet));
     for (const answer of this.#engine.write(writes)) {
       if (isStateError(answer)) packFailure(writer, answer);
-      else if ('events' in answer) packEvents(writer, answer.events);
+      else if ('events' in answer) packEvents(writer, answer);
       else packOutcomes(writer, answer);
     }
     this.#port.answerCommits();

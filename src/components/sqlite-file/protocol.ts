@@ -4,6 +4,7 @@ import type {
   KeyedValue,
   KeyValueOperation,
   OutboxEvent,
+  OutboxPage,
   StoredValue,
   WriteCondition,
   WriteOutcome,
@@ -40,7 +41,7 @@ export type FileWrite =
       readonly store: string;
       readonly events: readonly OutboxEvent[];
     }
-  | { readonly kind: 'claim'; readonly store: string; readonly limit: number; readonly leaseMs: number }
+  | { readonly kind: 'readEvents'; readonly store: string; readonly cursor: string }
   | { readonly kind: 'remove'; readonly store: string; readonly ids: readonly string[] };
 
 /** The value of a key, as the thread answers it. */
@@ -56,7 +57,7 @@ const NEVER = -1;
 const READ = 0;
 const LIST = 1;
 const WRITE = 0;
-const CLAIM = 1;
+const READ_EVENTS = 1;
 const REMOVE = 2;
 const NO_CONDITION = 0;
 const ABSENT = 1;
@@ -127,11 +128,10 @@ function packCondition(writer: BinaryWriter, condition: WriteCondition | undefin
   writer.text(condition.etag);
 }
 
-export function packClaim(writer: BinaryWriter, store: string, limit: number, leaseMs: number): void {
-  writer.byte(CLAIM);
+export function packReadEvents(writer: BinaryWriter, store: string, cursor = '0'): void {
+  writer.byte(READ_EVENTS);
   writer.text(store);
-  writer.f64(limit);
-  writer.f64(leaseMs);
+  writer.text(cursor);
 }
 
 export function packRemove(writer: BinaryWriter, store: string, ids: readonly string[]): void {
@@ -143,7 +143,7 @@ export function packRemove(writer: BinaryWriter, store: string, ids: readonly st
 
 export function unpackWrite(reader: BinaryReader): FileWrite {
   const kind = reader.byte();
-  if (kind === CLAIM) return { kind: 'claim', store: reader.text(), limit: reader.f64(), leaseMs: reader.f64() };
+  if (kind === READ_EVENTS) return { kind: 'readEvents', store: reader.text(), cursor: reader.text() };
   if (kind === REMOVE) return { kind: 'remove', store: reader.text(), ids: listOf(reader, () => reader.text()) };
   return {
     kind: 'write',
@@ -231,8 +231,9 @@ export function unpackOutcomes(reader: BinaryReader): readonly WriteOutcome[] {
   });
 }
 
-export function packEvents(writer: BinaryWriter, events: readonly OutboxEvent[]): void {
+export function packEvents(writer: BinaryWriter, { events, cursor = '' }: OutboxPage): void {
   writer.byte(DONE);
+  writer.text(cursor);
   writer.u32(events.length);
   for (const { id, bytes } of events) {
     writer.text(id);
@@ -240,8 +241,10 @@ export function packEvents(writer: BinaryWriter, events: readonly OutboxEvent[])
   }
 }
 
-/** Reads the answer to a claim. @throws StateError if it has failed. */
-export function unpackEvents(reader: BinaryReader): readonly OutboxEvent[] {
+/** Reads a page of events. @throws StateError if the read has failed. */
+export function unpackEvents(reader: BinaryReader): OutboxPage {
   checkDone(reader);
-  return listOf(reader, () => ({ id: reader.text(), bytes: reader.bytes() }));
+  const cursor = reader.text();
+  const events = listOf(reader, () => ({ id: reader.text(), bytes: reader.bytes() }));
+  return cursor === '' ? { events } : { events, cursor };
 }

@@ -16,9 +16,9 @@ import type {
   WriteOutcome,
 } from '../key-value.ts';
 import {
-  packClaim,
   packList,
   packRead,
+  packReadEvents,
   packRemove,
   packWrite,
   unpackEntries,
@@ -64,7 +64,7 @@ export class SqliteKeyValue implements KeyValueStore {
     const clean = (): void => thread.send({ control: 'clean' });
     if (cleanupIntervalMs > 0) this.#cleanup = setInterval(clean, cleanupIntervalMs).unref();
     this.outbox = {
-      claim: (limit, leaseMs) => this.#change((writer) => packClaim(writer, this.#owner, limit, leaseMs), unpackEvents),
+      read: (cursor) => this.#change((writer) => packReadEvents(writer, this.#owner, cursor), unpackEvents),
       remove: async (ids) => {
         await this.#change((writer) => packRemove(writer, this.#owner, ids), unpackOutcomes);
       },

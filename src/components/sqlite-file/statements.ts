@@ -9,8 +9,7 @@ export interface SqliteStatements {
   readonly remove: string;
   readonly createOutbox: string;
   readonly addEvent: string;
-  readonly unclaimed: string;
-  readonly claimEvent: string;
+  readonly readEvents: string;
   readonly removeEvent: string;
   readonly markCleanup: string;
   readonly deleteExpired: string;
@@ -18,6 +17,8 @@ export interface SqliteStatements {
 
 /** Rows that one transaction of a cleanup deletes: other processes wait for it. */
 export const ROWS_PER_CLEANUP = 1_000;
+
+const EVENTS_PER_PAGE = 100;
 
 /** Now as a text like `CURRENT_TIMESTAMP`, which Dapr compares with, and milliseconds: it is greater than the text alone. */
 const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
@@ -39,12 +40,12 @@ export function statementsOf({ tableName: table, metadataTableName: metadata }: 
         expiration_time = excluded.expiration_time, update_time = excluded.update_time`,
     remove: `DELETE FROM "${table}" WHERE key = ${TEXT}`,
     createOutbox: `CREATE TABLE IF NOT EXISTS "${outbox}" (
-      store TEXT NOT NULL, id TEXT NOT NULL, event BLOB NOT NULL, claimed_until INTEGER NOT NULL DEFAULT 0,
-      PRIMARY KEY (store, id)
-    ) WITHOUT ROWID`,
+      number INTEGER PRIMARY KEY AUTOINCREMENT, store TEXT NOT NULL, id TEXT NOT NULL, event BLOB NOT NULL,
+      UNIQUE (store, id)
+    )`,
     addEvent: `INSERT INTO "${outbox}" (store, id, event) VALUES (?, ?, coalesce(?, x''))`,
-    unclaimed: `SELECT id, event FROM "${outbox}" WHERE store = ? AND claimed_until <= ? ORDER BY id LIMIT ?`,
-    claimEvent: `UPDATE "${outbox}" SET claimed_until = ? WHERE store = ? AND id = ?`,
+    readEvents: `SELECT number, id, event FROM "${outbox}" WHERE store = ? AND number > CAST(? AS INTEGER)
+      ORDER BY number LIMIT ${EVENTS_PER_PAGE}`,
     removeEvent: `DELETE FROM "${outbox}" WHERE store = ? AND id = ?`,
     markCleanup: `INSERT INTO "${metadata}" (key, value) VALUES ('last-cleanup', CURRENT_TIMESTAMP)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value

@@ -20,6 +20,7 @@ import {
   textOf,
   writeOne,
 } from '../../support/key-value-cases.ts';
+import { relayCases } from '../../support/relay-cases.ts';
 import { storeContext } from '../../support/store-context.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'insidecar-sqlite-'));
@@ -58,6 +59,11 @@ class OtherProgram {
 describe("values in SQLite in Dapr's format", () => {
   const shared = newFile();
   keyValueCases({ open: () => open(shared), key });
+  relayCases(async () => {
+    const file = newFile();
+    const context = storeContext('shop');
+    return [await open(file, {}, context), await open(file, {}, context)];
+  });
 
   for (const { name, run } of keyValueConformance)
     test(name, () => {

@@ -1,7 +1,6 @@
 import type { OutboxEvent } from '../../../components/key-value.ts';
 import { messageOf } from '../../../errors.ts';
 import { asBuffer } from '../../../http/body.ts';
-import { instantPart } from '../../../state/keys.ts';
 import { formatInstant } from '../../../util/duration.ts';
 import { isProjection, type StateChange } from '../change.ts';
 import { malformed, quoted } from '../errors.ts';
@@ -13,7 +12,8 @@ export interface EventSource {
   /** `type` of the events. */
   readonly eventType: string;
   readonly now: () => number;
-  readonly newId: () => string;
+  /** An ID for each transaction, greater than those before. */
+  readonly newTransactionId: () => string;
   readonly destination: OutboxDestination;
   /** Throws if a CloudEvent can never be published. */
   readonly check: (event: Uint8Array) => void;
@@ -37,7 +37,7 @@ const NEW_LINE = 0x0a;
 export function eventsOf(changes: readonly StateChange[], source: EventSource): readonly OutboxEvent[] {
   const projections = projectionsOf(changes);
   const at = source.now();
-  const transaction = `${instantPart(Math.floor(at))}-${source.newId()}`;
+  const transaction = source.newTransactionId();
   const upserts = changes.filter((change) => change.kind === 'upsert' && !isProjection(change));
   return upserts.map((change, index) => {
     const id = `${transaction}-${String(index).padStart(INDEX_DIGITS, '0')}`;
@@ -48,7 +48,7 @@ export function eventsOf(changes: readonly StateChange[], source: EventSource): 
     } catch (cause) {
       throw malformed(`the event of key ${quoted(change.key)} cannot be published: ${messageOf(cause)}`, cause);
     }
-    return { id, bytes: withDestination(source.destination, event) };
+    return { id, bytes: withHead(source.destination, change.key, event) };
   });
 }
 
@@ -90,13 +90,23 @@ function cloudEvent(
   return Buffer.from(`${head.slice(0, -1)},"data":${data}}`);
 }
 
-function withDestination({ pubsubName, topic }: OutboxDestination, event: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${JSON.stringify([pubsubName, topic])}\n`), event]);
+function withHead({ pubsubName, topic }: OutboxDestination, key: string, event: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${JSON.stringify([pubsubName, topic, key])}\n`), event]);
 }
 
-/** The destination and the CloudEvent of an event that was kept. */
-export function openEvent(bytes: Uint8Array): { readonly to: OutboxDestination; readonly event: Uint8Array } {
+/** An event that was kept. */
+export interface KeptEvent {
+  readonly to: OutboxDestination;
+  /** The key whose value it tells of. */
+  readonly key: string;
+  /** The CloudEvent in JSON. */
+  readonly event: Uint8Array;
+}
+
+/** The parts of an event that was kept. */
+export function openEvent(bytes: Uint8Array): KeptEvent {
   const end = bytes.indexOf(NEW_LINE);
-  const [pubsubName = '', topic = ''] = JSON.parse(asBuffer(bytes.subarray(0, end)).toString()) as readonly string[];
-  return { to: { pubsubName, topic }, event: bytes.subarray(end + 1) };
+  const head = JSON.parse(asBuffer(bytes.subarray(0, end)).toString()) as readonly string[];
+  const [pubsubName = '', topic = '', key = ''] = head;
+  return { to: { pubsubName, topic }, key, event: bytes.subarray(end + 1) };
 }

@@ -1,4 +1,4 @@
-import type { KeyValueOutbox, OutboxEvent } from '../../../components/key-value.ts';
+import type { KeyValueOutbox, KeyValueStore, OutboxEvent } from '../../../components/key-value.ts';
 import { Alarm } from '../../../util/alarm.ts';
 import { CancelSource } from '../../../util/cancel-token.ts';
 import { sleep } from '../../../util/clock.ts';
@@ -6,57 +6,64 @@ import { outside } from '../../../util/outside.ts';
 import type { BlockDeps } from '../../block-deps.ts';
 import { openEvent } from './events.ts';
 import type { OutboxPublisher } from './publisher.ts';
+import { RelayLease } from './relay-lease.ts';
+import { WaitingEvents } from './waiting-events.ts';
 
+/** So many published events are removed at once: whatever ends before publishes them again. */
 const PORTION = 100;
-/** After this time, others publish events that a process has claimed and not removed. */
-const LEASE_MS = 30_000;
-/** How often it is looked for events that processes have left which are no more. */
-const LOOK_MS = LEASE_MS + 1_000;
+/** How often it is looked for events of processes that are no more, and those set aside are tried again. */
+const LOOK_MS = 15_000;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
-/** An event that has failed as often may itself be at fault: the next one is tried, too. */
-const MAX_FAILURES = 5;
-/** So many of those are tried one after the other; in an outage, each may take long to fail. */
-const MAX_SUSPECTS = 10;
+/** How often it is looked whether another relay still publishes. */
+const FIRST_TURN_MS = 100;
+const MAX_TURN_MS = 1_000;
 
 /** The dependencies of an {@link OutboxRelay}. */
-export interface OutboxRelayDeps extends Pick<BlockDeps, 'clock' | 'logger' | 'work'> {
+export interface OutboxRelayDeps extends Pick<BlockDeps, 'appId' | 'clock' | 'logger' | 'work' | 'newId'> {
   readonly storeName: string;
+  readonly store: KeyValueStore;
   readonly outbox: KeyValueOutbox;
   readonly publisher: () => OutboxPublisher;
 }
 
+/** What a relay has done: all it could; nothing, as another one publishes; a part, as its lease is over. */
+type Done = 'all' | 'elsewhere' | 'part';
+
 /**
  * Publishes the events that transactions have left, one after the other, and removes them then: whatever ends between the
- * two publishes them again.
+ * two publishes them again. Of the relays of a store, one publishes at a time, so that their events do not mix.
  */
 export class OutboxRelay {
   readonly #deps: OutboxRelayDeps;
   readonly #alarm: Alarm;
   readonly #stopping = new CancelSource();
-  /** Claimed events that are still to be published. */
-  #claimed: readonly OutboxEvent[] = [];
-  /** How often claimed events could not be published, by their IDs. */
-  readonly #failures = new Map<string, number>();
-  /** Whether an event has just gone through, so that one that does not is at fault. */
-  #works = false;
+  readonly #lease: RelayLease;
+  readonly #waiting = new WaitingEvents();
+  /** Behind the last event of the last walk. */
+  #cursor: string | undefined;
   #running: Promise<void> | undefined;
   #isWoken = false;
   #isStarted = false;
   /** Whether events may wait that it does not know of, or that it has not published. */
   #mayWait = true;
+  /** Whether transactions of this process have left events since the last walk. */
+  #hasLeft = false;
 
   constructor(deps: OutboxRelayDeps) {
     this.#deps = deps;
-    this.#alarm = new Alarm(deps.clock, () => this.#wake());
+    const { store, appId, storeName, clock, newId } = deps;
+    const key = `insidecar||outbox||${appId}||${storeName}||relay`;
+    this.#lease = new RelayLease({ store, key, clock, ownerId: newId() });
+    this.#alarm = new Alarm(deps.clock, () => this.#look());
   }
 
   /**
    * Whether events of this process or of former ones may wait that a message published now would overtake. It does not
-   * know what other processes have left, or have claimed, nor events that it has put off because they are refused.
+   * know what other processes have left since it has last looked.
    */
   get isBehind(): boolean {
-    return this.#mayWait;
+    return this.#mayWait || this.#waiting.isAny;
   }
 
   /** Begins with what former processes have left. */
@@ -68,6 +75,13 @@ export class OutboxRelay {
   /** Events have been left. */
   expect(): void {
     this.#mayWait = true;
+    this.#hasLeft = true;
+    this.#wake();
+  }
+
+  #look(): void {
+    this.#waiting.retry();
+    this.#cursor = undefined;
     this.#wake();
   }
 
@@ -83,91 +97,117 @@ export class OutboxRelay {
 
   async #run(): Promise<void> {
     const { clock, logger, storeName } = this.#deps;
-    let delayMs = FIRST_DELAY_MS;
+    let [delayMs, turnMs] = [FIRST_DELAY_MS, FIRST_TURN_MS];
     while (this.#isWoken && !this.#stopping.aborted) {
       this.#isWoken = false;
       try {
-        await this.#publishAll();
+        const done = await this.#publishInTurn();
         delayMs = FIRST_DELAY_MS;
+        if (done === 'all') turnMs = FIRST_TURN_MS;
+        else this.#isWoken = true;
+        if (done !== 'elsewhere') continue;
+        await this.#pause(turnMs);
+        turnMs = Math.min(turnMs * 2, MAX_TURN_MS);
       } catch (error) {
         if (this.#stopping.aborted) return;
         logger.warn({ storeName, error, delayMs }, 'events of an outbox could not be published: it is tried again');
         this.#isWoken = true;
-        await sleep(clock, delayMs, this.#stopping).catch(() => undefined);
+        await this.#pause(delayMs);
         delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
       }
     }
     if (!this.#stopping.aborted) this.#alarm.set(clock.now() + LOOK_MS);
   }
 
-  async #publishAll(): Promise<void> {
-    const { work, storeName } = this.#deps;
+  async #pause(delayMs: number): Promise<void> {
+    await sleep(this.#deps.clock, delayMs, this.#stopping).catch(() => undefined);
+  }
+
+  async #publishInTurn(): Promise<Done> {
+    const { work, storeName, outbox } = this.#deps;
     const done = work.begin(`publishing the outbox of ${storeName}`);
     try {
-      while (!this.#stopping.aborted) {
-        if (this.#claimed.length < PORTION && this.#claimed.every((event) => this.#isStuck(event))) await this.#claim();
-        this.#mayWait = this.#claimed.length > 0 || this.#isWoken;
-        if (this.#claimed.length === 0 || !(await this.#publish())) return;
+      if (this.#hasLeft || this.#waiting.isAny || (await outbox.read()).cursor !== undefined) {
+        this.#mayWait = true;
+        this.#hasLeft = false;
+        if (!(await this.#lease.acquire())) return 'elsewhere';
+        if (!(await this.#publishAndRelease())) return 'part';
       }
+      this.#mayWait = this.#isWoken;
+      return 'all';
     } finally {
       done();
     }
   }
 
-  /** Claims more. An earlier claim may have ended since, so that its events are claimed again. */
-  async #claim(): Promise<void> {
-    const claimed = new Set(this.#claimed.map(({ id }) => id));
-    const found = await this.#deps.outbox.claim(PORTION, LEASE_MS);
-    this.#claimed = [...this.#claimed, ...found.filter(({ id }) => !claimed.has(id))];
-  }
-
-  /**
-   * Publishes what is claimed, in order; returns whether to go on. If one goes through after suspects have failed, these
-   * are tried once more: the pub/sub may be back only now. They are left for later if they fail again.
-   */
-  async #publish(): Promise<boolean> {
-    const [published, left] = [new Set<string>(), new Set<string>()];
-    const works = this.#works;
-    this.#works = false;
-    let suspects = 0;
+  async #publishAndRelease(): Promise<boolean> {
     try {
-      for (const event of this.#claimed) {
-        if (this.#stopping.aborted || suspects === MAX_SUSPECTS) break;
-        if (await this.#publishOne(event)) {
-          published.add(event.id);
-          this.#works = suspects > 0;
-          if (this.#works) break;
-        } else if (works) left.add(event.id);
-        else suspects++;
-      }
+      return await this.#publishAll();
     } finally {
-      this.#claimed = this.#claimed.filter(({ id }) => !published.has(id) && !left.has(id));
-      await this.#deps.outbox.remove([...published]);
+      await this.#lease.release();
     }
-    return published.size + left.size > 0;
   }
 
-  /** Returns whether it went through; throws if it has not failed often yet. */
-  async #publishOne(event: OutboxEvent): Promise<boolean> {
+  /** Publishes all events that can be, in order; returns `false` if the lease is over. Throws while none goes through. */
+  async #publishAll(): Promise<boolean> {
+    const { outbox } = this.#deps;
+    let isFromFirst = !this.#waiting.canGoOn || this.#cursor === undefined;
+    let cursor = isFromFirst ? undefined : this.#cursor;
+    if (isFromFirst) this.#waiting.begin();
+    else this.#waiting.goOn();
+    for (;;) {
+      const page = await outbox.read(cursor);
+      if (page.cursor === undefined) break;
+      const step = await this.#publishPage(page.events);
+      if (step === 'stop') return false;
+      cursor = page.cursor;
+      if (step === 'on') continue;
+      cursor = undefined;
+      isFromFirst = true;
+      this.#waiting.begin();
+    }
+    if (isFromFirst && this.#waiting.end()) throw new Error('no event goes through');
+    this.#cursor = cursor;
+    return true;
+  }
+
+  /** Returns whether to go on, to begin again at the first event, or to stop. */
+  async #publishPage(events: readonly OutboxEvent[]): Promise<'on' | 'again' | 'stop'> {
+    let published: string[] = [];
+    const removePublished = async (): Promise<void> => {
+      const ids = published;
+      published = [];
+      await this.#deps.outbox.remove(ids);
+    };
+    try {
+      for (const event of events) {
+        if (this.#stopping.aborted || !this.#lease.isHeld) return 'stop';
+        const { key } = openEvent(event.bytes);
+        const ordered = { id: event.id, key };
+        if (!this.#waiting.mayTry(ordered) || !(await this.#publishOne(event, key))) continue;
+        if (published.push(event.id) >= PORTION) await removePublished();
+        if (this.#waiting.succeeded(ordered)) return 'again';
+      }
+      return 'on';
+    } finally {
+      if (published.length > 0) await removePublished();
+    }
+  }
+
+  /** Returns whether it went through; throws if nothing may overtake it. */
+  async #publishOne({ id, bytes }: OutboxEvent, key: string): Promise<boolean> {
     const { publisher, logger, storeName } = this.#deps;
     try {
-      const { to, event: bytes } = openEvent(event.bytes);
-      await publisher().publish(to, bytes);
-      this.#failures.delete(event.id);
+      const { to, event } = openEvent(bytes);
+      await publisher().publish(to, event);
       return true;
     } catch (error) {
-      this.#failures.set(event.id, (this.#failures.get(event.id) ?? 0) + 1);
-      if (!this.#isStuck(event)) throw error;
-      logger.error(
-        { storeName, eventId: event.id, error },
-        'an event of an outbox cannot be published: it is tried again',
-      );
+      const goesOn = this.#waiting.failed({ id, key });
+      if (this.#waiting.isAside(id))
+        logger.error({ storeName, eventId: id, error }, 'an event of an outbox cannot be published: it is tried again');
+      if (!goesOn) throw error;
       return false;
     }
-  }
-
-  #isStuck({ id }: OutboxEvent): boolean {
-    return (this.#failures.get(id) ?? 0) >= MAX_FAILURES;
   }
 
   /** Waits for the event that is being published. */

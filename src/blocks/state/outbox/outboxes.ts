@@ -7,6 +7,7 @@ import type { OpenStateStore } from '../open-state-store.ts';
 import { type EventSource, eventsOf, openEvent } from './events.ts';
 import { OutboxRelay } from './outbox-relay.ts';
 import type { EventsInCommit, OutboxPublisher } from './publisher.ts';
+import { TransactionIds } from './transaction-ids.ts';
 
 /** The dependencies of {@link StateOutboxes}. */
 export interface OutboxesDeps extends Pick<BlockDeps, 'appId' | 'wire' | 'clock' | 'newId' | 'logger' | 'work'> {
@@ -105,7 +106,8 @@ export class StateOutboxes {
           'ERR_CONFIGURATION',
           `state store ${name} publishes to ${JSON.stringify(pubsubName)}, and there is no such pub/sub component`,
         );
-      const { outbox, stateStore } = find(name).store;
+      const { store } = find(name);
+      const { outbox, stateStore } = store;
       if (outbox === undefined)
         throw new SidecarError(
           'ERR_CONFIGURATION',
@@ -113,8 +115,11 @@ export class StateOutboxes {
         );
       const { outbox: destination } = options;
       const check = (event: Uint8Array): void => this.#deps.publisher().check(destination, event);
-      const source = { appId, eventType: wire.eventType, now: () => clock.now(), newId, destination, check };
-      const relay = new OutboxRelay({ ...this.#deps, storeName: name, outbox });
+      const ids = new TransactionIds(clock, newId);
+      const newTransactionId = (): string => ids.next();
+      const now = (): number => clock.now();
+      const source = { appId, eventType: wire.eventType, now, newTransactionId, destination, check };
+      const relay = new OutboxRelay({ ...this.#deps, storeName: name, store, outbox });
       this.#byStore.set(name, new StateOutbox({ publisher: this.#deps.publisher, source, relay, stateStore }));
     }
   }

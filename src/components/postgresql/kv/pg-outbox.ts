@@ -1,4 +1,4 @@
-import type { KeyValueOutbox, OutboxEvent } from '../../key-value.ts';
+import type { KeyValueOutbox, OutboxPage } from '../../key-value.ts';
 import { byteaArray, int4Array, textArray } from '../binary.ts';
 import type { KvConnection } from './kv-connection.ts';
 import { partsOf, type WriteCall } from './write-arguments.ts';
@@ -44,17 +44,17 @@ export class PgOutbox implements KeyValueOutbox {
     return [this.#store, int4Array(parts), textArray(ids), byteaArray(bytes)];
   }
 
-  async claim(limit: number, leaseMs: number): Promise<readonly OutboxEvent[]> {
+  async read(cursor = '0'): Promise<OutboxPage> {
     await this.ensure();
-    const values = [this.#store, String(limit), String(leaseMs)];
-    const rows = await this.#run((connection) => connection.run('claim', values));
+    const rows = await this.#run((connection) => connection.run('readEvents', [this.#store, cursor]));
     const events = rows.map(([id, bytes]) => ({ id: String(id), bytes: bytes as Uint8Array }));
-    return events.sort((one, other) => Buffer.compare(Buffer.from(one.id), Buffer.from(other.id)));
+    const last = rows.at(-1);
+    return last === undefined ? { events } : { events, cursor: String(last[2]) };
   }
 
   async remove(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     await this.ensure();
-    await this.#run((connection) => connection.run('remove', [this.#store, textArray(ids)]));
+    await this.#run((connection) => connection.run('removeEvents', [this.#store, textArray(ids)]));
   }
 }

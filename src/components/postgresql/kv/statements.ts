@@ -9,8 +9,8 @@ export interface PgStatements {
   readonly write: string;
   readonly writeWithEvents: string;
   readonly createOutbox: string;
-  readonly claim: string;
-  readonly remove: string;
+  readonly readEvents: string;
+  readonly removeEvents: string;
   readonly markCleanup: string;
   readonly deleteExpired: string;
 }
@@ -24,6 +24,8 @@ export interface Tables {
 
 /** Rows that one statement of a cleanup deletes: it holds their locks. */
 export const ROWS_PER_CLEANUP = 1_000;
+
+const EVENTS_PER_PAGE = 100;
 
 /**
  * Times are those of the server's clock at the moment, not at the beginning of the statement, which may have waited for
@@ -42,17 +44,13 @@ export function statementsOf(format: TableFormat, { state, metadata, outbox }: T
     write: writeOf(format, table, alive),
     writeWithEvents: writeOf(format, table, alive, outbox.sql),
     createOutbox: `CREATE TABLE IF NOT EXISTS ${outbox.sql} (
-      store text NOT NULL, id text COLLATE "C" NOT NULL, event bytea NOT NULL, claimed_until timestamptz,
-      PRIMARY KEY (store, id)
+      number bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+      store text NOT NULL, id text COLLATE "C" NOT NULL, event bytea NOT NULL,
+      PRIMARY KEY (store, number), UNIQUE (store, id)
     )`,
-    claim: `UPDATE ${outbox.sql} e SET claimed_until = clock_timestamp() + $3::float8 * interval '1 millisecond'
-      FROM (
-        SELECT id FROM ${outbox.sql}
-        WHERE store = $1 AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
-        ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
-      ) free
-      WHERE e.store = $1 AND e.id = free.id RETURNING e.id, e.event`,
-    remove: `DELETE FROM ${outbox.sql} WHERE store = $1 AND id = ANY ($2::text[])`,
+    readEvents: `SELECT e.id, e.event, e.number::text FROM ${outbox.sql} e WHERE e.store = $1 AND e.number > $2::int8
+      ORDER BY e.number LIMIT ${EVENTS_PER_PAGE}`,
+    removeEvents: `DELETE FROM ${outbox.sql} WHERE store = $1 AND id = ANY ($2::text[])`,
     markCleanup: `INSERT INTO ${metadata.sql} AS m (key, value) VALUES ($1, now()::text)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value
       WHERE extract(epoch FROM now() - m.value::timestamptz) * 1000 > $2::float8 RETURNING 1`,
@@ -100,6 +98,8 @@ function replacedOf(columns: readonly string[]): string {
  * - A key that must be absent is inserted without `ON CONFLICT`: if another transaction inserts it at the same time, the
  *   unique index fails the statement, nothing is written, and the caller tries again.
  *
+ * - Events get their numbers once all keys are locked or inserted: those of one key are in the order of the commits.
+ *
  * @param outbox - the table for events, if there are any
  */
 function writeOf(format: TableFormat, table: string, alive: string, outbox?: string): string {
@@ -115,8 +115,11 @@ function writeOf(format: TableFormat, table: string, alive: string, outbox?: str
       ? ''
       : `, left_events AS (
     INSERT INTO ${outbox} (store, id, event)
-    SELECT $7, e.id, e.event FROM unnest($8::int4[], $9::text[], $10::bytea[]) e (part, id, event)
+    SELECT $7, e.id, e.event
+    FROM unnest($8::int4[], $9::text[], $10::bytea[]) WITH ORDINALITY e (part, id, event, place)
     WHERE NOT EXISTS (SELECT FROM verdict v WHERE v.part = e.part AND NOT v.is_done)
+      AND (SELECT count(*) FROM inserted) >= 0 AND (SELECT count(*) FROM created) >= 0
+    ORDER BY e.place
   )`;
   return `WITH operation AS MATERIALIZED (
     SELECT * FROM unnest($1::text[], $2::int4[], $3::text[], $4::bytea[], $5::int8[], $6::int4[])

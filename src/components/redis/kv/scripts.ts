@@ -64,6 +64,8 @@ return found`);
  *
  * Returns for each operation the new version, nothing for a removed key, or one of the marks above.
  *
+ * Events are in the order in which scripts leave them: each has a greater score, from the microseconds since 2025 on.
+ *
  * The new version is the greater one of the next and the microseconds since 2025: no key has a version again, even if it
  * was deleted meanwhile, or counted on from 1 by Dapr. `HINCRBY` counts what is beyond the numbers of Lua.
  */
@@ -95,6 +97,11 @@ local function put(key, kind, version, value, ttl)
   return version
 end
 
+local function nextPlace(ids)
+  local last = redis.call('ZRANGE', ids, -1, -1, 'WITHSCORES')[2]
+  return math.max(now, tonumber(last or 0))
+end
+
 local function write(operations, events)
   local kinds, versions, ttls, holds = {}, {}, {}, true
   for i = 1, operations do
@@ -119,9 +126,10 @@ local function write(operations, events)
         answers[first + i - 1] = ''
       end
     end
+    local place = events > 0 and nextPlace(KEYS[#KEYS - 1])
     for i = 1, events do
       local from = at + 2 * operations + 2 * i - 2
-      redis.call('ZADD', KEYS[#KEYS - 1], 0, ARGV[from])
+      redis.call('ZADD', KEYS[#KEYS - 1], string.format('%.0f', place + i), ARGV[from])
       redis.call('HSET', KEYS[#KEYS], ARGV[from], ARGV[from + 1])
     end
   end
@@ -136,24 +144,21 @@ end
 return answers`);
 
 /**
- * Returns ID and bytes of events that are not claimed, the least IDs first. KEYS: both keys of the outbox, a sorted
- * set of IDs by the end of their claims (0: never claimed) and a hash of bytes. ARGV: how many, for how many
- * milliseconds.
+ * Returns ID and bytes of each event of a page, in order, and behind them the score of the last one. KEYS: both keys of
+ * the outbox, a sorted set of IDs and a hash of bytes. ARGV: from which score, how many.
  */
-export const CLAIM: Script = script(`
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], 1, now)) do redis.call('ZADD', KEYS[1], 0, id) end
+export const READ_EVENTS: Script = script(`
+local ids = redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[1], '+inf', 'LIMIT', 0, ARGV[2])
 local found = {}
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], 0, 0, 'LIMIT', 0, ARGV[1])) do
-  redis.call('ZADD', KEYS[1], now + ARGV[2], id)
-  found[#found + 1] = id
-  found[#found + 1] = redis.call('HGET', KEYS[2], id)
+for i, id in ipairs(ids) do
+  found[2 * i - 1] = id
+  found[2 * i] = redis.call('HGET', KEYS[2], id)
 end
+if #ids > 0 then found[2 * #ids + 1] = redis.call('ZSCORE', KEYS[1], ids[#ids]) end
 return found`);
 
 /** Removes events. KEYS: both keys of the outbox. ARGV: IDs. */
-export const REMOVE: Script = script(`
+export const REMOVE_EVENTS: Script = script(`
 for _, id in ipairs(ARGV) do
   redis.call('ZREM', KEYS[1], id)
   redis.call('HDEL', KEYS[2], id)

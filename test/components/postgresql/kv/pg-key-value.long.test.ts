@@ -6,6 +6,7 @@ import { loadPg, type PgRow } from '../../../../src/components/postgresql/driver
 import { type PostgresqlStateStoreOptions, postgresqlStateStore } from '../../../../src/components/postgresql/index.ts';
 import { keyValueConformance } from '../../../../src/testing/key-value-conformance.ts';
 import { bytesOf, etagOf, keyValueCases, put, putOne, textOf, writeOne } from '../../../support/key-value-cases.ts';
+import { relayCases } from '../../../support/relay-cases.ts';
 import { storeContext } from '../../../support/store-context.ts';
 import { hasSharedPostgresql, sharedPostgresql } from '../given-postgresql.ts';
 
@@ -37,6 +38,12 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
 
   describe.each(['v1', 'v2'] as const)('%s', (version) => {
     keyValueCases({ open: () => open(version), key });
+    relayCases(async () => {
+      const place = `${schema}.relay_${randomUUID().replaceAll('-', '')}_`;
+      const tables = version === 'v1' ? { tableName: `${place}state` } : { tablePrefix: place };
+      const more = { ...tables, metadataTableName: `${place}meta` };
+      return [await open(version, more), await open(version, more)];
+    });
 
     for (const { name, run } of keyValueConformance)
       test(name, () => {

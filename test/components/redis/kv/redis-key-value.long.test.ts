@@ -7,6 +7,7 @@ import { redisStateStore } from '../../../../src/components/redis/index.ts';
 import { keyValueConformance } from '../../../../src/testing/key-value-conformance.ts';
 import { etagOf, keyValueCases, put, putOne, remove, textOf, writeOne } from '../../../support/key-value-cases.ts';
 import { redisCommand } from '../../../support/redis-groups.ts';
+import { relayCases } from '../../../support/relay-cases.ts';
 import { hasRedis, type OwnServer, startRedis } from '../../../support/servers.ts';
 import { startStateWorld } from '../../../support/state-world.ts';
 import { storeContext } from '../../../support/store-context.ts';
@@ -52,6 +53,12 @@ describe.runIf(hasSharedRedis())("values in Redis in Dapr's format", () => {
   });
 
   keyValueCases({ open, key });
+  relayCases(async () => {
+    const context = storeContext(`relay-${randomUUID()}`);
+    const openOne = (): Promise<KeyValueStore> =>
+      redisStateStore('store', { url: `redis://127.0.0.1:${server.port}` }).open(context);
+    return [await openOne(), await openOne()];
+  });
 
   test('writes a hash with data and version, which Dapr counts on from', async () => {
     const store = await open();
