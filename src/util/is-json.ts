@@ -105,8 +105,31 @@ function wordEnd(bytes: Uint8Array, from: number, word: Uint8Array): number {
   return from + word.length;
 }
 
+/** From this length on, the runtime's own functions read a string faster. */
+const LONG = 64;
+
 /** `from` is the index after the opening quote. */
 function stringEnd(bytes: Uint8Array, from: number): number {
+  const long = from + LONG;
+  let at = from;
+  while (at < long && PLAIN[byteAt(bytes, at)] === 1) at++;
+  return at === long ? longStringEnd(bytes, from) : escapedStringEnd(bytes, at);
+}
+
+/** `JSON.parse` reads a string in a quarter of the time, as Latin-1: it asks for nothing about bytes beyond ASCII. */
+function longStringEnd(bytes: Uint8Array, from: number): number {
+  const end = bytes.indexOf(QUOTE, from);
+  if (end === NONE) return NONE;
+  if (bytes[end - 1] === BACKSLASH) return escapedStringEnd(bytes, from);
+  try {
+    JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset + from - 1, end - from + 2).toString('latin1'));
+    return end + 1;
+  } catch {
+    return NONE;
+  }
+}
+
+function escapedStringEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {
     while (PLAIN[byteAt(bytes, at)] === 1) at++;

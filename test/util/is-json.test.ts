@@ -98,3 +98,15 @@ test('decides as JSON.parse does on texts that differ from JSON in a few charact
   expect(valid).toBeGreaterThan(5_000);
   expect(valid).toBeLessThan(15_000);
 });
+
+test.each([
+  ...['x', '\\n', '\\"', '\\\\', '\\u00e9', 'é', '☃😀', '\u007f', '\u2028', '\\ud800'],
+  ...['\n', '\u0000', '\u001f', '\\x', '\\u12', '\\', '"'],
+])('decides as JSON.parse does on long strings with %j in them', (part) => {
+  for (const length of [40, 62, 63, 64, 65, 66, 300])
+    for (const at of [0, 1, length >> 1, length - 1, length]) {
+      const string = `"${'a'.repeat(at)}${part}${'b'.repeat(length - at)}"`;
+      for (const text of [string, `[${string},1]`, `{${string}:${string}}`, string.slice(0, -1), `${string}"`])
+        expect(isJson(Buffer.from(text)), text).toBe(parses(text));
+    }
+});
