@@ -1,4 +1,4 @@
-import { jsonElements, jsonMembers } from '../../util/json-text.ts';
+import { jsonElements, jsonMembers, jsonString } from '../../util/json-text.ts';
 
 /** Makes the error for what is wrong with a request. */
 type Refuse = (problem: string) => Error;
@@ -34,7 +34,7 @@ export class JsonMembers {
     const value = this.get(name);
     if (value === undefined) return undefined;
     if (!value.startsWith('"')) throw this.#refuse(`${this.#what}.${name} is not a text`);
-    return JSON.parse(value) as string;
+    return jsonString(value);
   }
 
   /** The texts of the elements of a list. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { MAX_TTL_SECONDS } from '../../components/key-value-options.ts';
 import { isJson } from '../../util/is-json.ts';
-import { jsonElements } from '../../util/json-text.ts';
+import { jsonElements, jsonString } from '../../util/json-text.ts';
 import type { Wire } from '../../wire.ts';
 import { type Metadata, type MetadataForm, metadataFrom, metadataOfJson, NO_METADATA } from '../request-metadata.ts';
 import type { StateChange } from './change.ts';
@@ -68,7 +68,7 @@ export function parseKeys(body: Buffer, { storeName, form }: Pick<ParseRules, 's
   const keys = members.list('keys') ?? [];
   return keys.map((element) => {
     if (!element.startsWith('"')) throw malformed('keys has an element that is not a text');
-    const key = JSON.parse(element) as string;
+    const key = jsonString(element);
     checkKey(storeName, key);
     return key;
   });
