@@ -53,6 +53,8 @@ export interface StoredValue {
   readonly etag: string | undefined;
   /** When it expires, in milliseconds since 1970. Absent: never. */
   readonly expiresAt?: number;
+  /** Whether the bytes are certainly the text of a JSON value, so that nobody need look. Default: false. @internal */
+  readonly isJson?: boolean;
 }
 
 /** A stored value with its key. @public */

@@ -46,7 +46,9 @@ export class OpenStateStore {
 
   /** The value of what is stored. @throws StateFailure if it cannot be decrypted */
   open(stored: StoredValue): StoredValue {
-    return this.#cipher === undefined ? stored : { ...stored, bytes: this.#cipher.decrypt(stored.bytes) };
+    return this.#cipher === undefined
+      ? stored
+      : { ...stored, bytes: this.#cipher.decrypt(stored.bytes), isJson: false };
   }
 
   /** The operation of a change. */

@@ -1,7 +1,9 @@
+import type { StoredValue } from '../../components/key-value.ts';
 import { messageOf } from '../../errors.ts';
 import { readContent } from '../../http/content.ts';
 import { type HeaderMap, headerOf, NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
+import { joinUtf8 } from '../../util/bytes.ts';
 import type { Wire } from '../../wire.ts';
 import { knownMetadata, metadataOfQuery, NO_METADATA } from '../request-metadata.ts';
 import { checkKey } from './key-prefix.ts';
@@ -9,7 +11,7 @@ import { jsonBody, type ParseRules, parseKeys, parseOptions, parseSave, parseTra
 import { planOf } from './query/plan-of.ts';
 import { checkQueryable, type QueriedValue } from './query/run-query.ts';
 import type { StateEntry, StateService } from './state-service.ts';
-import { expiryText, isJsonValue, textOfValue } from './value-text.ts';
+import { expiryText, isJsonValue, jsonOfValue } from './value-text.ts';
 
 export interface StateRoutesDeps {
   readonly state: StateService;
@@ -91,7 +93,7 @@ async function getValue(
   if (found === undefined) return NO_CONTENT;
   const { bytes, etag, expiresAt } = found;
   const headers: Record<string, string> = {
-    'content-type': isJsonValue(bytes) ? JSON_TYPE : 'application/octet-stream',
+    'content-type': isJsonValue(found) ? JSON_TYPE : 'application/octet-stream',
   };
   if (etag !== undefined && FIELD.test(etag)) headers['etag'] = etag;
   if (expiresAt !== undefined) headers['metadata.ttlexpiretime'] = expiryText(expiresAt);
@@ -133,17 +135,31 @@ async function bulkGet(
   const store = state.store(name);
   const keys = parseKeys(await readContent(request, bodyLimitBytes), { storeName: name, form: { wire, known: KNOWN } });
   const entries = keys.length === 0 ? [] : await state.getMany(store, keys);
-  return json(`[${keys.map((key, index) => entryText(key, entries[index])).join()}]`);
+  return json(bulkBody(keys, entries));
 }
 
-function entryText(key: string, entry: StateEntry): string {
-  const head = `{"key":${JSON.stringify(key)}`;
-  if (entry === undefined) return `${head}}`;
-  if ('error' in entry) return `${head},"error":${JSON.stringify(messageOf(entry.error))}}`;
-  const { bytes, etag, expiresAt } = entry;
+/** The values stand in it as they are stored: texts of all of them would be copied three times. */
+function bulkBody(keys: readonly string[], entries: readonly StateEntry[]): Buffer {
+  const parts: (string | Uint8Array)[] = [];
+  let text = '';
+  for (const [index, key] of keys.entries()) {
+    const entry = entries[index];
+    text += `${index === 0 ? '[' : ','}{"key":${JSON.stringify(key)}`;
+    if (entry !== undefined && 'error' in entry) text += `,"error":${JSON.stringify(messageOf(entry.error))}`;
+    else if (entry !== undefined) {
+      parts.push(`${text},"data":`, jsonOfValue(entry));
+      text = detailsText(entry);
+    }
+    text += '}';
+  }
+  parts.push(keys.length === 0 ? '[]' : `${text}]`);
+  return joinUtf8(parts);
+}
+
+function detailsText({ etag, expiresAt }: StoredValue): string {
   const ofEtag = etag === undefined ? '' : `,"etag":${JSON.stringify(etag)}`;
   const ofTtl = expiresAt === undefined ? '' : `,"metadata":{"ttlExpireTime":"${expiryText(expiresAt)}"}`;
-  return `${head},"data":${textOfValue(bytes)}${ofEtag}${ofTtl}}`;
+  return ofEtag + ofTtl;
 }
 
 async function query(
@@ -158,7 +174,7 @@ async function query(
   const { results, token } = await state.query(store, planOf(name, text));
   if (results.length === 0) return NO_CONTENT;
   const ofToken = token === undefined ? '' : `,"token":"${token}"`;
-  return json(`{"results":[${results.map(foundText).join()}]${ofToken}}`);
+  return json(Buffer.from(`{"results":[${results.map(foundText).join()}]${ofToken}}`));
 }
 
 function foundText({ key, text, etag }: QueriedValue): string {
@@ -166,6 +182,6 @@ function foundText({ key, text, etag }: QueriedValue): string {
   return `{"key":${JSON.stringify(key)},"data":${text}${ofEtag}}`;
 }
 
-function json(text: string): SidecarResponse {
-  return { status: 200, headers: { 'content-type': JSON_TYPE }, body: Buffer.from(text) };
+function json(body: Buffer): SidecarResponse {
+  return { status: 200, headers: { 'content-type': JSON_TYPE }, body };
 }

@@ -1,10 +1,14 @@
 import { isUtf8 } from 'node:buffer';
+import type { StoredValue } from '../../components/key-value.ts';
 import { asBuffer } from '../../http/body.ts';
 import { isJson } from '../../util/is-json.ts';
 
-/** Whether bytes are the text of a JSON value. */
-export function isJsonValue(bytes: Uint8Array): boolean {
-  return isUtf8(bytes) && isJson(bytes);
+/** What of a stored value tells whether it is JSON. */
+type Value = Pick<StoredValue, 'bytes' | 'isJson'>;
+
+/** Whether a value is the text of a JSON value. */
+export function isJsonValue({ bytes, isJson: isKnown = false }: Value): boolean {
+  return isKnown || (isUtf8(bytes) && isJson(bytes));
 }
 
 /** The value of a JSON text; of anything else the bytes. */
@@ -18,12 +22,17 @@ export function parsedValue(bytes: Uint8Array): unknown {
   }
 }
 
-/** A stored value as JSON text. Bytes that are not JSON are a JSON string: the text, or if it is not UTF-8 its base64. */
-export function textOfValue(bytes: Uint8Array): string {
-  const buffer = asBuffer(bytes);
-  if (!isUtf8(buffer)) return JSON.stringify(buffer.toString('base64'));
-  const text = buffer.toString();
-  return isJson(buffer) ? text.trim() : JSON.stringify(text);
+/** A stored value as JSON: its bytes. If they are not JSON, a JSON string: their text, or if that is not UTF-8 their base64. */
+export function jsonOfValue(value: Value): Uint8Array | string {
+  if (isJsonValue(value)) return value.bytes;
+  const buffer = asBuffer(value.bytes);
+  return JSON.stringify(buffer.toString(isUtf8(buffer) ? 'utf8' : 'base64'));
+}
+
+/** The text of {@link jsonOfValue}. */
+export function textOfValue(value: Value): string {
+  const json = jsonOfValue(value);
+  return typeof json === 'string' ? json : asBuffer(json).toString().trim();
 }
 
 const SECOND_MS = 1_000;

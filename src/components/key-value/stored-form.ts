@@ -38,12 +38,13 @@ export function expiryOf({ value }: Entry): number | undefined {
   return new DataView(value.buffer, value.byteOffset + 1, INSTANT_BYTES).getFloat64(0);
 }
 
-/** The value of an entry; `undefined` if it has expired. */
+/** The value of an entry; `undefined` if it has expired. Only the state API writes here, and it has checked JSON. */
 export function decodeValue(entry: Entry, now: number): StoredValue | undefined {
   const expiresAt = expiryOf(entry);
   const etag = etagOf(entry.version, expiresAt);
-  if (expiresAt === undefined) return { bytes: entry.value.subarray(1), etag };
-  return expiresAt <= now ? undefined : { bytes: entry.value.subarray(1 + INSTANT_BYTES), etag, expiresAt };
+  const isJson = ((entry.value[0] ?? 0) & BINARY) === 0;
+  if (expiresAt === undefined) return { bytes: entry.value.subarray(1), etag, isJson };
+  return expiresAt <= now ? undefined : { bytes: entry.value.subarray(1 + INSTANT_BYTES), etag, expiresAt, isJson };
 }
 
 /** The ETag of a value. */

@@ -97,8 +97,10 @@ function comparatorOf({ sort }: StateQueryPlan): (one: PagePosition, other: Page
 
 /** The values of the application, in the order of their keys. */
 async function* valuesOf(store: OpenStateStore, after: string | undefined): AsyncGenerator<QueriedValue> {
-  for await (const { key, bytes, etag, expiresAt } of entriesOf(store, { after, atOnce: PAGE }))
-    if (canBeRequested(key)) yield { key, text: textOfValue(bytes), etag, expiresAt };
+  for await (const entry of entriesOf(store, { after, atOnce: PAGE })) {
+    const { key, etag, expiresAt } = entry;
+    if (canBeRequested(key)) yield { key, text: textOfValue(entry), etag, expiresAt };
+  }
 }
 
 function fits(text: string, filter: FilterPlan | undefined): boolean {
