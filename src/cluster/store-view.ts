@@ -32,7 +32,7 @@ export class StoreView implements StateStore {
   }
 
   getAll(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
-    return readTogether(this.#store, keys);
+    return this.#store.getAll?.(keys) ?? readTogether(this.#store, keys);
   }
 
   scan(scan: Scan): Promise<readonly KeyedEntry[]> {

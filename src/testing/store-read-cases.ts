@@ -116,6 +116,8 @@ export const reading: readonly StoreCase[] = [
     const [scanned] = await store.scan({ from: '' });
     assert.equal(textOf(scanned?.value), 'value');
     scanned?.value.fill(0);
+    const [one] = (await store.getAll?.(['a', 'b'])) ?? [];
+    one?.value.fill(0);
     assert.equal(textOf((await store.get('a'))?.value), 'value');
   }),
 ];
