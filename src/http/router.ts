@@ -36,6 +36,8 @@ export interface Route {
   readonly open: boolean;
   /** Whether the route authenticates this request itself, so that no API token is required. */
   readonly identifies: ((request: SidecarRequest) => boolean) | undefined;
+  /** Whether its paths hold keys, of which there are too many to remember. Default: false. */
+  readonly hasKeys: boolean;
   /** Whether its requests are not worth observing: health checks, and calls between hosts. Default: if it is open. */
   readonly isMinor: boolean;
   readonly handle: (
@@ -56,11 +58,11 @@ export function route<const Pattern extends string>(
   methods: readonly string[],
   pattern: Pattern,
   handle: RouteHandler<Pattern>,
-  options: Partial<Pick<Route, 'open' | 'identifies' | 'isMinor'>> = {},
+  options: Partial<Pick<Route, 'open' | 'identifies' | 'hasKeys' | 'isMinor'>> = {},
 ): Route {
   // The cast is safe: the router fills exactly the parameters that the pattern names.
-  const { open = false, identifies, isMinor = open } = options;
-  return { operation, methods, pattern, open, identifies, isMinor, handle: handle as Route['handle'] };
+  const { open = false, identifies, hasKeys = false, isMinor = open } = options;
+  return { operation, methods, pattern, open, identifies, hasKeys, isMinor, handle: handle as Route['handle'] };
 }
 
 /** A node of the route tree: literal children by text, one parameter, one rest. */
@@ -127,7 +129,7 @@ export class Router {
     const params: Record<string, string> = {};
     for (const [name, value] of found.params) params[name] = decodeSegments(value);
     const matched = { routes: found.routes, params };
-    if (path.length > REMEMBERED.length) return matched;
+    if (path.length > REMEMBERED.length || hasKeys(found.routes)) return matched;
     if (this.#remembered.size >= REMEMBERED.paths) this.#remembered.clear();
     this.#remembered.set(path, matched);
     return matched;
@@ -148,6 +150,11 @@ export class Router {
     }
     for (const method of entry.methods) routes.set(method, entry);
   }
+}
+
+function hasKeys(routes: ReadonlyMap<string, Route>): boolean {
+  for (const entry of routes.values()) return entry.hasKeys;
+  return false;
 }
 
 interface FoundRoute {

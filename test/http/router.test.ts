@@ -132,6 +132,17 @@ describe('Router', () => {
     );
   });
 
+  test('paths with keys are not remembered', () => {
+    const own = new Router([
+      route('few', ['GET'], '/few/*rest', () => NO_CONTENT),
+      route('keys', ['GET'], '/keys/*key', () => NO_CONTENT, { hasKeys: true }),
+    ]);
+    const params = (path: string): unknown => own.match('GET', path)?.params;
+    expect(params('/few/a')).toBe(params('/few/a'));
+    expect(params('/keys/a')).toEqual({ key: 'a' });
+    expect(params('/keys/a')).not.toBe(params('/keys/a'));
+  });
+
   test('parameters of two names in one place clash', () => {
     const make = (): Router =>
       new Router([route('a', ['GET'], '/:one', () => NO_CONTENT), route('b', ['GET'], '/:two/x', () => NO_CONTENT)]);

@@ -46,8 +46,8 @@ export function stateRoutes(deps: StateRoutesDeps): Route[] {
     route('state', WRITES, '/v1.0/state/:store', (request, to) => save(deps, request, to)),
     ...word('bulk', (request, to) => bulkGet(deps, request, to)),
     ...word('transaction', (request, to) => transact(deps, request, to)),
-    route('state', ['GET'], '/v1.0/state/:store/*key', get),
-    route('state', ['DELETE'], '/v1.0/state/:store/*key', remove),
+    route('state', ['GET'], '/v1.0/state/:store/*key', get, { hasKeys: true }),
+    route('state', ['DELETE'], '/v1.0/state/:store/*key', remove, { hasKeys: true }),
     route('state', WRITES, '/v1.0-alpha1/state/:store/query', (request, to) => query(deps, request, to)),
   ];
 }
