@@ -139,6 +139,7 @@ export class CodeCalls {
       { ...call.about(), timeoutMs: timeLimitMs },
       `a function has not returned within its time-out: its signal has fired, and it ${call.onTimeOut === undefined ? STILL_RUNNING : GIVEN_UP}`,
     );
+    call.overdue = reason;
     call.onTimeOut?.(reason);
   }
 
@@ -179,6 +180,8 @@ export class CodeCall {
   isKnownAsLong = false;
   /** Set by a caller that does not wait for the function any longer than its time-out. */
   onTimeOut: ((reason: Error) => void) | undefined;
+  /** The error of its time-out, once that is over. */
+  overdue: Error | undefined;
   #controller: AbortController | undefined;
   #reason: Error | undefined;
   #onEnd: (() => void)[] | undefined;
@@ -190,6 +193,7 @@ export class CodeCall {
     this.place = undefined;
     this.limit = undefined;
     this.onTimeOut = undefined;
+    this.overdue = undefined;
   }
 
   get signal(): AbortSignal {

@@ -214,7 +214,7 @@ export class ActivityRunner {
       event = { type: 'activityCompleted', sequence, output: textOfValue(output, 'the output of activity', name) };
     } catch (error) {
       thrown = { value: error };
-      event = { type: 'activityFailed', sequence, failure: failureIn(error) };
+      event = { type: 'activityFailed', sequence, failure: failureIn(error, call) };
     }
     context.end();
     this.#calls.end(call);
@@ -259,23 +259,18 @@ function asTold(run: ActivityFunction): ActivityFunction<unknown> {
 /** What the function returns, unless its time is over first. */
 function untilTimeOut(result: unknown, call: CodeCall): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    call.onTimeOut = (reason) => reject(new TimedOut(reason));
+    call.onTimeOut = (reason) => {
+      reason.name = ACTIVITY_TIMED_OUT;
+      reject(reason);
+    };
     Promise.resolve(result).then(resolve, reject);
   });
 }
 
-/** The time of an attempt is over. The stack would show the engine alone. */
-class TimedOut extends Error {
-  override readonly name = ACTIVITY_TIMED_OUT;
-
-  constructor({ message }: Error) {
-    super(message);
-    this.stack = `${this.name}: ${message}`;
-  }
-}
-
-function failureIn(error: unknown): WorkflowFailure {
-  return error instanceof TimedOut ? { errorType: error.name, message: error.message } : failureOf(error);
+/** The stack of an error for the time-out would show the engine alone. What a function throws may be anything. */
+function failureIn(error: unknown, { overdue }: CodeCall): WorkflowFailure {
+  if (overdue === undefined || error !== overdue) return failureOf(error);
+  return { errorType: overdue.name, message: overdue.message };
 }
 
 /** Links the signal with the instance only on first use. It fires for that while the activity runs, not later. */
