@@ -15,8 +15,6 @@ interface Decision {
   readonly decidedBy: string;
 }
 
-const DAY_MS = 24 * 3_600_000;
-
 const notify = defineActivity('notify', (_ctx, text: string) => console.log(`  mail: ${text}`));
 
 const approve = defineWorkflow('approve', async (ctx, { by, amount }: Expense) => {
@@ -24,7 +22,7 @@ const approve = defineWorkflow('approve', async (ctx, { by, amount }: Expense) =
   await ctx.callActivity(notify, `please decide on ${amount} for ${by}: ${ctx.instanceId}`);
   ctx.setCustomStatus('waiting for a decision');
   try {
-    const { approved, decidedBy } = await ctx.waitForEvent<Decision>('decision', { timeoutMs: 3 * DAY_MS });
+    const { approved, decidedBy } = await ctx.waitForEvent<Decision>('decision', { timeout: '3d' });
     return `${approved ? 'approved' : 'refused'} by ${decidedBy}`;
   } catch (error) {
     if (!(error instanceof EventTimeoutError)) throw error;
@@ -49,7 +47,7 @@ await start('yacht', { by: 'Eve', amount: 9_000 });
 await clock.advance('24h');
 await decide('train', { approved: true, decidedBy: 'Grace' });
 await decide('yacht', { approved: false, decidedBy: 'Grace' });
-await clock.advance('72h');
+await clock.advance('3d');
 
 for (const instanceId of ['coffee', 'train', 'hotel', 'yacht']) {
   const expense = await sidecar.workflows.get(instanceId);

@@ -1,16 +1,17 @@
 import { SidecarError } from '../errors.ts';
 import { type Clock, dualNow, msSince, type Timer } from '../util/clock.ts';
-import { type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
+import { type Duration, msOf } from '../util/duration.ts';
+import { type JsonSchema, optionsSchema, POSITIVE, POSITIVE_DURATION } from '../util/options-schema.ts';
 import type { Work } from '../util/work.ts';
 
 /** How the application's health is checked. @public */
 export interface AppHealthOptions {
   /** The path for GET; an answer of 200 to 299 means healthy. Default `/healthz`. */
   readonly path?: string;
-  /** The time between two checks, in milliseconds. Default 5,000. */
-  readonly intervalMs?: number;
-  /** How long the answer may take, in milliseconds; no longer than the interval. Default 500. */
-  readonly timeoutMs?: number;
+  /** The time between two checks. Default `5s`. */
+  readonly interval?: Duration;
+  /** How long the answer may take; no longer than the interval. Default `500ms`. */
+  readonly timeout?: Duration;
   /** The application is unhealthy after so many failures in a row. Default 3. */
   readonly threshold?: number;
 }
@@ -19,15 +20,18 @@ export interface AppHealthOptions {
 export const APP_HEALTH_SCHEMA: JsonSchema = {
   ...optionsSchema<AppHealthOptions>({
     path: { type: 'string', pattern: '^[\\x21-\\x7e]*$', expects: 'visible ASCII characters without spaces' },
-    intervalMs: POSITIVE,
-    timeoutMs: POSITIVE,
+    interval: POSITIVE_DURATION,
+    timeout: POSITIVE_DURATION,
     threshold: POSITIVE,
   }),
   type: ['boolean', 'object'],
 };
 
 /** Health checks, complete. */
-export type HealthSettings = Required<AppHealthOptions>;
+export interface HealthSettings extends Required<Omit<AppHealthOptions, 'interval' | 'timeout'>> {
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+}
 
 /**
  * Fills in defaults; returns `undefined` for no health checks.
@@ -36,11 +40,12 @@ export type HealthSettings = Required<AppHealthOptions>;
  */
 export function resolveHealth(options: boolean | AppHealthOptions | undefined): HealthSettings | undefined {
   if (options === undefined || options === false) return undefined;
-  const { path = '/healthz', intervalMs = 5_000, timeoutMs = 500, threshold = 3 } = options === true ? {} : options;
+  const { path = '/healthz', interval = 5_000, timeout = 500, threshold = 3 } = options === true ? {} : options;
+  const [intervalMs, timeoutMs] = [msOf(interval), msOf(timeout)];
   if (timeoutMs > intervalMs)
     throw new SidecarError(
       'ERR_CONFIGURATION',
-      `options.app.health.timeoutMs is ${timeoutMs} ms: expected at most options.app.health.intervalMs, ${intervalMs} ms`,
+      `options.app.health.timeout is ${timeoutMs} ms: expected at most options.app.health.interval, ${intervalMs} ms`,
     );
   return { path: path.startsWith('/') ? path : `/${path}`, intervalMs, timeoutMs, threshold };
 }

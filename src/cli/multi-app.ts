@@ -93,8 +93,8 @@ function logLevelOf({ logLevel }: Pick<MultiAppEntry, 'logLevel'>): LogLevel | u
 function healthOf({ path, probeIntervalMs, probeTimeoutMs, threshold }: MultiAppHealth): AppHealthOptions {
   return {
     ...given('path', path),
-    ...given('intervalMs', probeIntervalMs),
-    ...given('timeoutMs', probeTimeoutMs),
+    ...given('interval', probeIntervalMs),
+    ...given('timeout', probeTimeoutMs),
     ...given('threshold', threshold),
   };
 }

@@ -36,13 +36,13 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
       },
       {
         name: 'app-health-probe-interval',
-        option: 'app.health.intervalMs',
+        option: 'app.health.interval',
         value: 'S',
         help: 'seconds between two probes (5)',
       },
       {
         name: 'app-health-probe-timeout',
-        option: 'app.health.timeoutMs',
+        option: 'app.health.timeout',
         value: 'MS',
         help: 'milliseconds a probe may take (500)',
       },
@@ -54,17 +54,17 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
       },
       {
         name: 'app-start-timeout',
-        option: 'app.startTimeoutMs',
+        option: 'app.startTimeout',
         value: 'S',
         help: 'warn if it is not ready after that (10)',
       },
       {
         name: 'delivery-timeout',
-        option: 'deliveryTimeoutMs',
+        option: 'deliveryTimeout',
         value: 'DURATION',
         help: 'its time for a message (no limit)',
       },
-      { name: 'job-timeout', option: 'jobs.timeoutMs', value: 'DURATION', help: 'its time for a job run (no limit)' },
+      { name: 'job-timeout', option: 'jobs.timeout', value: 'DURATION', help: 'its time for a job run (no limit)' },
     ],
   },
   {
@@ -111,7 +111,7 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
       { name: 'stop-when', value: 'WHEN', help: 'with -f: failure (default), any, all' },
       {
         name: 'graceful-shutdown-seconds',
-        option: 'stopTimeoutMs',
+        option: 'stopTimeout',
         value: 'S',
         aliases: ['dapr-graceful-shutdown-seconds'],
         help: 'how long to wait before killing (10)',

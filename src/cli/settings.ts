@@ -231,8 +231,8 @@ function healthSettings(flags: FlagValues): AppHealthOptions | undefined {
   const seconds = positive(flags.integer('app-health-probe-interval', { from: -1, to: 86_400 }));
   return {
     ...given('path', flags.text('app-health-check-path')),
-    ...given('intervalMs', seconds && seconds * 1_000),
-    ...given('timeoutMs', positive(flags.integer('app-health-probe-timeout', { from: -1 }))),
+    ...given('interval', seconds && seconds * 1_000),
+    ...given('timeout', positive(flags.integer('app-health-probe-timeout', { from: -1 }))),
     ...given('threshold', positive(flags.integer('app-health-threshold', { from: -1 }))),
   };
 }

@@ -57,7 +57,7 @@ export class DaprWorkflowClient {
     fetchPayloads = true,
     timeoutInSeconds: number = DEFAULT_WAIT_SECONDS,
   ): Promise<WorkflowState | undefined> {
-    const started = this.#workflows.service.waitForStart(workflowInstanceId, { timeoutMs: timeoutInSeconds * 1000 });
+    const started = this.#workflows.service.waitForStart(workflowInstanceId, { timeout: timeoutInSeconds * 1000 });
     return stateOf(started, fetchPayloads);
   }
 
@@ -72,7 +72,7 @@ export class DaprWorkflowClient {
     timeoutInSeconds: number = DEFAULT_WAIT_SECONDS,
   ): Promise<WorkflowState | undefined> {
     const finished = this.#workflows.service.waitForCompletion(workflowInstanceId, {
-      timeoutMs: timeoutInSeconds * 1000,
+      timeout: timeoutInSeconds * 1000,
     });
     return stateOf(finished, fetchPayloads);
   }

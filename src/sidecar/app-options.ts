@@ -1,7 +1,8 @@
 import type { AppTarget } from '../app/channel.ts';
 import { APP_HEALTH_SCHEMA, type AppHealthOptions } from '../app/health.ts';
 import type { SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
-import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../util/options-schema.ts';
+import type { Duration } from '../util/duration.ts';
+import { DURATION, type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 
 /** The application: its address and its limits. @public */
 export type AppOptions = AppTarget & {
@@ -16,10 +17,10 @@ export type AppOptions = AppTarget & {
    */
   readonly health?: boolean | AppHealthOptions;
   /**
-   * How long an application on a port may take to accept requests before a warning is logged, in milliseconds. The
-   * sidecar goes on waiting for it. Default 10,000.
+   * How long an application on a port may take to accept requests before a warning is logged. The sidecar goes on
+   * waiting for it. Default `10s`.
    */
-  readonly startTimeoutMs?: number;
+  readonly startTimeout?: Duration;
   /**
    * Whether the application is asked for its subscriptions (`GET /sidecar/subscribe`). Without it, only those in the
    * options and in code count. Default `true`.
@@ -42,7 +43,7 @@ export const APP_SCHEMA: JsonSchema = optionsSchema<AppOptions>({
   fetch: callable,
   maxConcurrency: POSITIVE,
   health: APP_HEALTH_SCHEMA,
-  startTimeoutMs: NOT_NEGATIVE,
+  startTimeout: DURATION,
   discovery: { type: 'boolean' },
 });
 

@@ -25,6 +25,7 @@ import type { Resiliency } from '../resiliency/policy.ts';
 import { type CircuitBreakerChange, makeResiliency } from '../resiliency/resiliency.ts';
 import { makeSecurity, type Security } from '../security/make-security.ts';
 import type { StateStore } from '../state/store.ts';
+import { msOf } from '../util/duration.ts';
 import { Expected } from '../util/expected.ts';
 import type { Work } from '../util/work.ts';
 import { VERSION } from '../version.ts';
@@ -92,7 +93,7 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   // A gRPC application gets invocations only: functions in code receive messages and jobs.
   const httpApp = isGrpc ? undefined : app;
   const monitor =
-    app && new AppMonitor({ ...deps, app, health: options.appHealth, startTimeoutMs: options.app?.startTimeoutMs });
+    app && new AppMonitor({ ...deps, app, health: options.appHealth, startTimeoutMs: msOf(options.app?.startTimeout) });
   const changed = (change: CircuitBreakerChange): void => void host.events.emit('circuitBreaker', change);
   const resiliency = makeResiliency(options.resiliency, { ...deps, changed });
   const resolver = new NameResolver({

@@ -27,7 +27,8 @@ export function configurationOf(options: ResolvedOptions): Readonly<Record<strin
     options;
   const { address, identity, secrets, state, wire, telemetry } = options;
   const shown: Shown = {
-    ...{ appId, namespace, bodyLimitBytes, headLimitBytes, deliveryTimeoutMs, stopTimeoutMs, subscriptions },
+    ...{ appId, namespace, bodyLimitBytes, headLimitBytes, subscriptions },
+    ...{ deliveryTimeout: deliveryTimeoutMs, stopTimeout: stopTimeoutMs },
     ...{ invocation, placement, jobs, workflows, resiliency, accessControl, api, cors, allowedHosts, features },
     secrets,
     app: appOf(options),

@@ -7,7 +7,7 @@ import {
   NAME_RESOLUTION_SCHEMA,
   type NameResolutionOptions,
 } from '../blocks/invocation/resolution/options.ts';
-import { JOBS_OPTIONS_SCHEMA, type JobsOptions, resolveJobs } from '../blocks/jobs/options.ts';
+import { JOBS_OPTIONS_SCHEMA, type JobsOptions, type JobsSettings, resolveJobs } from '../blocks/jobs/options.ts';
 import {
   PLACEMENT_SCHEMA,
   type PlacementOptions,
@@ -36,10 +36,11 @@ import { type IdentityOptions, identityOf } from '../security/identity-options.t
 import type { StateDefinition } from '../state/store.ts';
 import { type Clock, clockOutside, systemClock } from '../util/clock.ts';
 import { definedOnly } from '../util/defined-only.ts';
+import { type Duration, msOf } from '../util/duration.ts';
 import { loggingErrors } from '../util/logged-error.ts';
 import { errorLogger, type Logger, silentLogger, standardErrorLogger } from '../util/logger.ts';
 import { NAME_FORM } from '../util/name-pattern.ts';
-import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../util/options-schema.ts';
+import { DURATION, type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
 import { type Wire, type WireName, wireNames } from '../wire.ts';
 import { APP_SCHEMA, type AppOptions, appProblem, grpcProblem } from './app-options.ts';
@@ -133,15 +134,15 @@ export interface SidecarOptions {
    */
   readonly headLimitBytes?: number;
   /**
-   * The application's time limit for a message, in milliseconds; 0 for no limit. Functions in code have only the time
-   * limit of their subscription. Default 60,000; none with `wire: 'dapr'`, as in daprd.
+   * The application's time limit for a message; 0 for no limit. Functions in code have only the time limit of their
+   * subscription. Default `1m`; none with `wire: 'dapr'`, as in daprd.
    */
-  readonly deliveryTimeoutMs?: number;
+  readonly deliveryTimeout?: Duration;
   /**
-   * How long a stop waits for messages, job runs and responses in flight, in milliseconds. After half of it, the
-   * signals of functions that still run fire. Default 10,000.
+   * How long a stop waits for messages, job runs and responses in flight. After half of it, the signals of functions
+   * that still run fire. Default `10s`.
    */
-  readonly stopTimeoutMs?: number;
+  readonly stopTimeout?: Duration;
   /** The source of time. Default: the system. */
   readonly clock?: Clock;
   /**
@@ -158,11 +159,16 @@ export interface SidecarOptions {
 /** Options without a default: their absence has a meaning. */
 type Optional = 'app' | 'address' | 'identity' | 'accessControl' | 'cors' | 'allowedHosts' | 'telemetry';
 
+/** Options that are there in milliseconds. */
+type InMilliseconds = 'deliveryTimeout' | 'stopTimeout';
+
 /** Options of blocks with their defaults, and values derived from options. */
 interface Resolved extends Tokens {
   readonly invocation: Required<InvocationOptions>;
   readonly placement: PlacementSettings;
-  readonly jobs: Required<JobsOptions>;
+  readonly deliveryTimeoutMs: number;
+  readonly stopTimeoutMs: number;
+  readonly jobs: JobsSettings;
   readonly workflows: WorkflowsSettings;
   readonly wire: Wire;
   readonly logger: Logger;
@@ -173,7 +179,9 @@ interface Resolved extends Tokens {
 
 /** Options, checked and complete. */
 export type ResolvedOptions = Resolved &
-  Required<Omit<SidecarOptions, Optional | keyof Resolved>> & { readonly [Name in Optional]: SidecarOptions[Name] };
+  Required<Omit<SidecarOptions, Optional | InMilliseconds | keyof Resolved>> & {
+    readonly [Name in Optional]: SidecarOptions[Name];
+  };
 
 /** The namespace of applications that set none. */
 const DEFAULT_NAMESPACE = 'default';
@@ -237,8 +245,8 @@ const problemOf = validator(
     features: { type: 'array', items: { type: 'string', minLength: 1 } },
     bodyLimitBytes: POSITIVE,
     headLimitBytes: POSITIVE,
-    deliveryTimeoutMs: NOT_NEGATIVE,
-    stopTimeoutMs: NOT_NEGATIVE,
+    deliveryTimeout: DURATION,
+    stopTimeout: DURATION,
     clock: methods('now', 'setTimeout'),
     logger: {
       ...methods('debug', 'info', 'warn', 'error'),
@@ -289,9 +297,9 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     features: [],
     bodyLimitBytes: 4 * 1024 * 1024,
     headLimitBytes: HEAD_LIMIT_BYTES,
-    deliveryTimeoutMs: wire.appTimeLimitMs,
-    stopTimeoutMs: 10_000,
     ...given,
+    deliveryTimeoutMs: msOf(given.deliveryTimeout) ?? wire.appTimeLimitMs,
+    stopTimeoutMs: msOf(given.stopTimeout) ?? 10_000,
     ...tokens,
     clock: clockOutside(given.clock ?? systemClock),
     state: given.state ?? memoryStore(),

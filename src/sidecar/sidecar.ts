@@ -277,7 +277,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
 
   /**
    * Stops accepting work, waits for messages and responses in flight, including streamed ones, and closes everything.
-   * Messages that are unsettled after `stopTimeoutMs` are delivered again after a restart, as far as the component
+   * Messages that are unsettled after `stopTimeout` are delivered again after a restart, as far as the component
    * keeps them; responses that have not ended by then are aborted. A second call is harmless.
    *
    * @example

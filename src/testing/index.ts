@@ -63,6 +63,7 @@ export type {
   StateStore,
 } from '../state/store.ts';
 export type { Activity, Clock, Timer } from '../util/clock.ts';
+export type { Duration, Instant } from '../util/duration.ts';
 export type {
   AdapterCase,
   AdapterNeed,

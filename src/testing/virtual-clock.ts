@@ -1,16 +1,18 @@
 import type { Activity, Clock, Timer } from '../util/clock.ts';
-import { parseGoDuration } from '../util/duration.ts';
+import { type Duration, INSTANT_FORMS, type Instant, readInstant } from '../util/duration.ts';
+import { parseDurationOption } from '../util/duration-option.ts';
+import { shown } from '../util/shown.ts';
 import { quiet, settledActivities } from './settled.ts';
 
 /** Options of {@link virtualClock}. @public */
 export interface VirtualClockOptions {
-  /** The start time: an RFC 3339 instant, or milliseconds since 1970. Default: `2026-01-01T00:00:00Z`. */
-  readonly startAt?: string | number;
+  /** The start time. Default: `2026-01-01T00:00:00Z`. */
+  readonly startAt?: Instant;
   /**
-   * Max time that {@link VirtualClock.settled} and a stop of a sidecar wait together for hanging work, in milliseconds
-   * of real time; then they name it. Default: 3,000, because vitest and jest time out after 5 s.
+   * Max real time that {@link VirtualClock.settled} and a stop of a sidecar wait together for hanging work; then they
+   * name it. Default: `3s`, because vitest and jest time out after 5 s.
    */
-  readonly gracePeriodMs?: number;
+  readonly gracePeriod?: Duration;
 }
 
 const DEFAULT_GRACE_PERIOD_MS = 3_000;
@@ -46,7 +48,7 @@ export class VirtualClock implements Clock {
     this.#gracePeriodMs = gracePeriodMs;
   }
 
-  /** Max real time that a stop waits: `gracePeriodMs` minus the time that `settled()` has waited in vain. */
+  /** Max real time that a stop waits: `gracePeriod` minus the time that `settled()` has waited in vain. */
   get realGracePeriodMs(): number {
     return Math.max(Math.min(MIN_GRACE_PERIOD_MS, this.#gracePeriodMs), this.#gracePeriodMs - this.#inVainMs);
   }
@@ -73,10 +75,10 @@ export class VirtualClock implements Clock {
    * Work that waits for an application without a response gets 100 ms of real time; then the clock continues, so that
    * its timeout can fire.
    *
-   * @param by - milliseconds, or a duration such as `1m30s`
+   * @param by - such as `1m30s` or `3d`
    */
-  async advance(by: number | string): Promise<void> {
-    const target = this.#now + durationMs(by);
+  async advance(by: Duration): Promise<void> {
+    const target = this.#now + parseDurationOption('advance', by, (problem) => new TypeError(problem));
     await quiet(this.#activities);
     for (let next = this.#next(target); next !== undefined; next = this.#next(target)) {
       this.#timers.delete(next);
@@ -104,7 +106,7 @@ export class VirtualClock implements Clock {
   /**
    * Resolves when no work of the sidecars on this clock is running.
    *
-   * @throws Error after `gracePeriodMs` of real time, naming the work still running and its start time on this clock.
+   * @throws Error after `gracePeriod` of real time, naming the work still running and its start time on this clock.
    */
   async settled(): Promise<void> {
     const gracePeriodMs = this.realGracePeriodMs;
@@ -133,17 +135,9 @@ export class VirtualClock implements Clock {
 
 /** Makes a virtual clock. @public */
 export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
-  const { startAt = '2026-01-01T00:00:00Z', gracePeriodMs = DEFAULT_GRACE_PERIOD_MS } = options;
-  const at = typeof startAt === 'number' ? startAt : Date.parse(startAt);
-  if (!Number.isFinite(at))
-    throw new TypeError(`startAt is ${JSON.stringify(startAt)}: expected an instant in RFC 3339`);
-  if (!(gracePeriodMs >= 0)) throw new TypeError(`gracePeriodMs is ${gracePeriodMs}: expected milliseconds, 0 or more`);
+  const { startAt = '2026-01-01T00:00:00Z', gracePeriod = DEFAULT_GRACE_PERIOD_MS } = options;
+  const at = readInstant(startAt);
+  if (at === undefined) throw new TypeError(`startAt is ${shown(startAt)}: expected ${INSTANT_FORMS}`);
+  const gracePeriodMs = parseDurationOption('gracePeriod', gracePeriod, (problem) => new TypeError(problem));
   return new VirtualClock(at, gracePeriodMs);
-}
-
-function durationMs(by: number | string): number {
-  const ms = typeof by === 'number' ? by : parseGoDuration(by);
-  if (ms === undefined || !(ms >= 0))
-    throw new TypeError(`${JSON.stringify(by)} is not a duration: expected milliseconds or such as 1m30s`);
-  return ms;
 }

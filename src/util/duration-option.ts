@@ -1,6 +1,6 @@
 import { SidecarError } from '../errors.ts';
 import { MAX_TIMEOUT_MS } from './clock.ts';
-import { DURATION_FORMS, type Duration, readDuration } from './duration.ts';
+import { DURATION_FORMS, type Duration, isDurationWithin, readDuration } from './duration.ts';
 import type { OptionError, OptionField } from './option-fields.ts';
 import { shown } from './shown.ts';
 
@@ -38,22 +38,9 @@ export function duration(minMs = 0, maxMs: number = Number.MAX_SAFE_INTEGER): Op
 /** A field of options that has a time limit, which a timer of Node's can keep. */
 export const TIME_LIMIT: OptionField = duration(1, MAX_TIMEOUT_MS);
 
-export function isDurationWithin(value: unknown, minMs: number, maxMs: number): boolean {
-  const ms = readDuration(value);
-  return ms !== undefined && ms >= minMs && ms <= maxMs;
-}
-
 function boundsOf(minMs: number, maxMs: number): string {
   const most = maxMs === Number.MAX_SAFE_INTEGER ? '' : ` and ${maxMs} ms at most`;
   return minMs === 0 && most === '' ? '' : `, of ${minMs} ms or more${most}`;
-}
-
-/** The whole milliseconds of a duration that was checked: never shorter. */
-export function msOf(duration: Duration): number;
-export function msOf(duration: Duration | undefined): number | undefined;
-export function msOf(duration: Duration | undefined): number | undefined {
-  const ms = readDuration(duration);
-  return ms === undefined ? undefined : Math.ceil(ms);
 }
 
 function badRequest(message: string): SidecarError {

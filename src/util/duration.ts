@@ -34,7 +34,7 @@ export function parseGoDuration(text: string): number | undefined {
 /**
  * A length of time: a number of milliseconds, or a text. The text has Go's form, in which `d` is 24 hours and `w` seven
  * days (`500ms`, `1h30m`, `3d`, `2w`), or that of ISO 8601, without years and months (`PT1.5H`, `P1D`).
- * What the compiler cannot tell is checked at run time; {@link parseDuration} reads a text that is known only then.
+ * What the compiler cannot tell is checked at run time; `parseDuration` reads a text that is known only then.
  *
  * @public
  */
@@ -97,6 +97,20 @@ function parseIsoDuration(text: string): number | undefined {
 
 function amountOf(text = '0'): number {
   return Number(text.replace(',', '.'));
+}
+
+/** Whether a value is a duration within bounds. */
+export function isDurationWithin(value: unknown, minMs: number, maxMs: number): boolean {
+  const ms = readDuration(value);
+  return ms !== undefined && ms >= minMs && ms <= maxMs;
+}
+
+/** The whole milliseconds of a duration that was checked: never shorter. */
+export function msOf(duration: Duration): number;
+export function msOf(duration: Duration | undefined): number | undefined;
+export function msOf(duration: Duration | undefined): number | undefined {
+  const ms = readDuration(duration);
+  return ms === undefined ? undefined : Math.ceil(ms);
 }
 
 /** The milliseconds since 1970 of an {@link Instant}, in whole ones; `undefined` if it is none. */

@@ -1,3 +1,5 @@
+import { isDurationWithin } from './duration.ts';
+
 /** Whether a value is valid. `false` may also mean that this check cannot tell. */
 export type Fit = (value: unknown) => boolean;
 
@@ -18,6 +20,7 @@ const WORDS: ReadonlyMap<string, Word> = new Map<string, Word>([
   ['isSecret', () => ANY],
   ['const', (rule) => (typeof rule === 'string' ? (value) => value === rule : UNKNOWN)],
   ['enum', (rule) => (Array.isArray(rule) ? (value) => rule.includes(value) : UNKNOWN)],
+  ['isDuration', (bounds) => durationFit(bounds as readonly [number, number])],
   ['isFunction', () => (value) => typeof value === 'function'],
   ['minimum', (least) => whenNumber((value) => value >= Number(least))],
   ['maximum', (most) => whenNumber((value) => value <= Number(most))],
@@ -62,6 +65,10 @@ function typeFit(names: readonly unknown[]): Fit {
     for (const check of checks) if (check(value)) return true;
     return false;
   };
+}
+
+function durationFit([minMs, maxMs]: readonly [number, number]): Fit {
+  return (value) => isDurationWithin(value, minMs, maxMs);
 }
 
 function patternFit(source: string): Fit {

@@ -1,5 +1,5 @@
 import { SidecarError } from '../errors.ts';
-import { LAST_INSTANT } from './clock.ts';
+import { INSTANT_FORMS, readInstant } from './duration.ts';
 import { nameOfKind, unknownField } from './known-fields.ts';
 import { shown } from './shown.ts';
 
@@ -61,10 +61,7 @@ export const WELL_FORMED: OptionField = field(
   (value) => typeof value === 'string' && value.isWellFormed(),
   'well-formed text',
 );
-export const INSTANT: OptionField = field(
-  (value) => (value instanceof Date || typeof value === 'number') && Math.abs(Number(value)) <= LAST_INSTANT,
-  'a Date or milliseconds since 1970',
-);
+export const INSTANT: OptionField = field((value) => readInstant(value) !== undefined, INSTANT_FORMS);
 /** An `AbortSignal`, of this or any other library. */
 export const SIGNAL: OptionField = field((value) => typeof Object(value).aborted === 'boolean', 'an AbortSignal');
 /** A value that is checked elsewhere, or may be anything. */

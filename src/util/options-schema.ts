@@ -1,3 +1,5 @@
+import { DURATION_FORMS, type Duration } from './duration.ts';
+
 /** A JSON schema. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -7,6 +9,9 @@ type NumberSchema = {
   readonly minimum: number;
   readonly maximum?: number;
 };
+
+/** The schema of a {@link Duration}, such as {@link DURATION}. */
+type DurationSchema = { readonly isDuration: readonly [minMs: number, maxMs: number]; readonly expects: string };
 
 type TextSchema<Text> =
   | {
@@ -24,11 +29,13 @@ type TextSchema<Text> =
 /** The schema type of these values; not specific for objects and lists. */
 type SchemaOf<Value> = [Value] extends [number]
   ? NumberSchema
-  : [Value] extends [boolean]
-    ? { readonly type: 'boolean' }
-    : [Value] extends [string]
-      ? TextSchema<Value>
-      : JsonSchema;
+  : [Value] extends [Duration]
+    ? DurationSchema
+    : [Value] extends [boolean]
+      ? { readonly type: 'boolean' }
+      : [Value] extends [string]
+        ? TextSchema<Value>
+        : JsonSchema;
 
 type NamesOf<Options> = Options extends unknown ? keyof Options : never;
 type ValueOf<Options, Name> = Options extends unknown ? (Name extends keyof Options ? Options[Name] : never) : never;
@@ -43,6 +50,13 @@ export type SchemasOf<Options> = { readonly [Name in keyof Options]-?: JsonSchem
 export const POSITIVE: NumberSchema = { type: 'integer', minimum: 1 };
 /** Zero or more. */
 export const NOT_NEGATIVE: NumberSchema = { type: 'integer', minimum: 0 };
+/** A time that may be none. */
+export const DURATION: DurationSchema = { isDuration: [0, Number.MAX_SAFE_INTEGER], expects: DURATION_FORMS };
+/** A time of a millisecond or more. */
+export const POSITIVE_DURATION: DurationSchema = {
+  isDuration: [1, Number.MAX_SAFE_INTEGER],
+  expects: `${DURATION_FORMS}, of 1 ms or more`,
+};
 
 /** The JSON schema of options: the compiler requires every option, and validation rejects all others. */
 export function optionsSchema<Options extends object>(

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { ErrorObject, Schema, ValidateFunction } from 'ajv';
+import { isDurationWithin } from './duration.ts';
 import { fastValidator } from './fast-validate.ts';
 import { unknownField } from './known-fields.ts';
 import { shown } from './shown.ts';
@@ -12,7 +13,7 @@ export type Validator = (value: unknown) => string | undefined;
 
 /**
  * Compiles a schema; `what` names the value in messages. Messages never show any part of a `secret` value. Beside JSON
- * Schema's keywords, `isFunction` is supported, and `expects`, the words for what a value must be.
+ * Schema's keywords, `isFunction` and `isDuration` are supported, and `expects`, the words for what a value must be.
  */
 export function validator(
   schema: Schema,
@@ -54,6 +55,11 @@ function compile(schema: Schema): ValidateFunction {
     schemaType: 'boolean',
     validate: (_schema: boolean, data: unknown) => typeof data === 'function',
     error: { message: 'must be a function' },
+  });
+  ajv.addKeyword({
+    keyword: 'isDuration',
+    schemaType: 'array',
+    validate: ([minMs, maxMs]: [number, number], data: unknown) => isDurationWithin(data, minMs, maxMs),
   });
   return ajv.compile(schema);
 }

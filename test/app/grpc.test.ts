@@ -297,7 +297,7 @@ describe('a sidecar of a gRPC application', () => {
     const clock = virtualClock();
     await using running = await start(app.port, {
       clock,
-      app: { port: app.port, protocol: 'grpc', health: { intervalMs: 1_000, timeoutMs: 500, threshold: 2 } },
+      app: { port: app.port, protocol: 'grpc', health: { interval: 1_000, timeout: 500, threshold: 2 } },
     });
     await running.sidecar.ready();
     await app[Symbol.asyncDispose]();

@@ -32,7 +32,7 @@ export class Load implements AsyncDisposable {
 
   static async open(): Promise<Load> {
     const components = [memoryPubSub('pubsub')];
-    const sidecar = new Sidecar({ appId: 'shop', components, logger: new RecordingLogger(), stopTimeoutMs: 100 });
+    const sidecar = new Sidecar({ appId: 'shop', components, logger: new RecordingLogger(), stopTimeout: 100 });
     await sidecar.start();
     const server = await listen(nodeListener(inspect(sidecar, { access: 'open' })));
     const load = new Load(sidecar, server);

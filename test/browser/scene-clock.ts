@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
-import type { Clock } from '../../src/index.ts';
+import type { Clock, Duration } from '../../src/index.ts';
 import { patientClock } from '../support/clock.ts';
 
 /** A clock for pictures: time passes only when the scene says so, for the sidecars and for all else in this process. */
@@ -30,7 +30,7 @@ export class SceneClock implements Clock {
     this.#spentMs += ms;
   }
 
-  advance(by: number | string): Promise<void> {
+  advance(by: Duration): Promise<void> {
     return this.#inner.advance(by);
   }
 

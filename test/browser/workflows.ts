@@ -31,7 +31,7 @@ export const checkout = defineWorkflow('checkout', async (ctx, order: Order) => 
 /** Waits for an event, for a day at most. */
 export const approval = defineWorkflow('approval', async (ctx, _input: { readonly amount: number }) => {
   ctx.setCustomStatus('waiting for the boss');
-  return ctx.waitForEvent<string>('approved', { timeoutMs: 86_400_000 });
+  return ctx.waitForEvent<string>('approved', { timeout: 86_400_000 });
 });
 
 const packParcel = defineWorkflow('packParcel', async (_ctx, parcel: number) => `parcel ${parcel}`);

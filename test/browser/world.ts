@@ -91,7 +91,7 @@ export class World implements AsyncDisposable {
     const { logger } = this;
     const { clock, path = '/' } = options;
     const time = clock === undefined ? undefined : { clock };
-    const quick = { stopTimeoutMs: 200, ...time };
+    const quick = { stopTimeout: 200, ...time };
     this.#directory = directory;
     this.#server = servers.server;
     this.#carrier = servers.carrier;

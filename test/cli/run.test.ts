@@ -204,8 +204,8 @@ describe('what goes wrong', () => {
       setTimeout(() => Promise.all([post('/v1.0/publish/pubsub/orders', '1'), post('/v1.0/jobs/report', '{"dueTime":"0s"}')]), 300);`;
     const limits = ['--delivery-timeout', '300ms', '--job-timeout', '400ms', '--log-json'];
     const cli = startCli(await flags('--app-port', String(port), ...limits, '--', ...program(app)));
-    await untilSaid(cli.stderr, /no answer within 300 ms","remedy":"the limit is deliveryTimeoutMs/);
-    await untilSaid(cli.stderr, /no answer within 400 ms","remedy":"the limit is jobs\.timeoutMs/);
+    await untilSaid(cli.stderr, /no answer within 300 ms","remedy":"the limit is deliveryTimeout/);
+    await untilSaid(cli.stderr, /no answer within 400 ms","remedy":"the limit is jobs\.timeout/);
   });
 
   test('an application whose port somebody else has is warned about', async () => {

@@ -217,7 +217,7 @@ describe('a function that a stop has given up on', () => {
       const start = async (clock = patientClock({ startAt })) => {
         const components = [durablePubSub('pubsub')];
         const logger = new RecordingLogger();
-        const sidecar = new Sidecar({ appId: 'shop', clock, logger, state: state(), components, stopTimeoutMs: 2_000 });
+        const sidecar = new Sidecar({ appId: 'shop', clock, logger, state: state(), components, stopTimeout: 2_000 });
         sidecar.jobs.handle('*', ({ name }) => atWork.run(name));
         await sidecar.start();
         await sidecar.pubsub.subscribe<string>('pubsub', 'orders', ({ data = '' }) => atWork.run(data));
@@ -255,7 +255,7 @@ describe('a function that a stop has given up on', () => {
     const state = sharedState(memoryStore());
     const components = [memoryPubSub('pubsub')];
     const start = async (logger = new RecordingLogger()): Promise<Sidecar> => {
-      const sidecar = new Sidecar({ appId: 'shop', clock, logger, state, components, stopTimeoutMs: 2_000 });
+      const sidecar = new Sidecar({ appId: 'shop', clock, logger, state, components, stopTimeout: 2_000 });
       await sidecar.start();
       await sidecar.pubsub.subscribe<string>('pubsub', 'orders', ({ data = '' }) => atWork.run(data));
       return sidecar;

@@ -376,7 +376,7 @@ describe('durable topics whose owner has no consumers', () => {
     await using fleet = new Fleet();
     const discovery = { body: TOPICS.map((topic) => ({ pubsubname: 'pubsub', topic, route: `/${topic}` })) };
     const apps = [0, 1].map(() => new RecordingApp([discovery], () => undefined));
-    const treatment = { health: { intervalMs: 1_000, threshold: 1 } };
+    const treatment = { health: { interval: 1_000, threshold: 1 } };
     for (const { listener } of apps) await fleet.join({ app: { listener, ...treatment } });
     const [one, other] = fleet.members as [Member, Member];
     const sent = (): number[] => apps.map(({ deliveries }) => deliveries.splice(0).length);

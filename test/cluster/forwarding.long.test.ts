@@ -360,7 +360,7 @@ describe('a wait for a workflow of another host', () => {
     await a.workflows.start('collect', 'a', { instanceId: id });
     const late = a.workflows
       .run(id)
-      .ended({ timeoutMs: 3_000 })
+      .ended({ timeout: 3_000 })
       .catch(({ code }: { code: string }) => code);
     const end = a.workflows.run(id).ended();
     await fleet.fleet.pass(4);

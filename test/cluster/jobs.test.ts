@@ -190,7 +190,7 @@ describe('jobs of one app ID on two hosts', () => {
 
 test('a host that stops keeps the jobs that run until they have ended, although another host joins meanwhile', async () => {
   await using fleet = new Fleet();
-  const a = await fleet.join({ stopTimeoutMs: 30_000 });
+  const a = await fleet.join({ stopTimeout: 30_000 });
   const ends: (() => void)[] = [];
   a.onRun = () => new Promise<void>((resolve) => ends.push(resolve));
   await fleet.pass(2);

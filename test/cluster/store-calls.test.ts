@@ -372,7 +372,7 @@ describe('two hosts whose store loses every hint', () => {
       NAMES.map((instanceId) => a.sidecar.workflows.start('never', undefined, { instanceId })),
     );
     await fleet.pass(20);
-    const waits = Promise.allSettled(runs.map((run) => run.ended({ timeoutMs: 120_000 })));
+    const waits = Promise.allSettled(runs.map((run) => run.ended({ timeout: 120_000 })));
     await a.clock.settled();
     a.store.takeCalls();
     await fleet.pass(60);

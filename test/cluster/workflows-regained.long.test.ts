@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineActivity, defineWorkflow, type Sidecar, StateError } from '../../src/index.ts';
+import { type Duration, defineActivity, defineWorkflow, type Sidecar, StateError } from '../../src/index.ts';
 import { Fleet, type Member } from '../support/fleet.ts';
 
 const IDS = Array.from({ length: 20 }, (_, index) => `flow-${index}`);
@@ -8,7 +8,7 @@ const IDS = Array.from({ length: 20 }, (_, index) => `flow-${index}`);
  * Starts instances that wait for a timer beside an activity. Another host, without their code, gets shards and leaves
  * what is in them as it is; its stay is longer than the release of shards waits for activities.
  */
-async function regained(fleet: Fleet, timer: string): Promise<{ readonly a: Member; readonly release: () => void }> {
+async function regained(fleet: Fleet, timer: Duration): Promise<{ readonly a: Member; readonly release: () => void }> {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -130,7 +130,7 @@ test('a host that stops keeps the activities that run until they have ended, alt
         }),
         defineWorkflow('flow', (ctx) => ctx.callActivity('hold')),
       );
-  const a = await fleet.join({ stopTimeoutMs: 30_000 });
+  const a = await fleet.join({ stopTimeout: 30_000 });
   register('a')(a.sidecar);
   await fleet.pass(2);
   for (const instanceId of IDS) await a.sidecar.workflows.start('flow', undefined, { instanceId });

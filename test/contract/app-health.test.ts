@@ -85,7 +85,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
   });
 
   test('path, interval, time-out and threshold are options', async () => {
-    const health = { path: 'healthz', intervalMs: 1_000, timeoutMs: 1_000, threshold: 1 };
+    const health = { path: 'healthz', interval: 1_000, timeout: 1_000, threshold: 1 };
     await using world = await checkedWorld({ via, treatment: { health } });
     world.app.health = NEVER;
     await world.clock.advance(1_999);
@@ -321,7 +321,7 @@ describe('metadata', () => {
   });
 
   test('as they were set', async () => {
-    const health = { path: '/up', intervalMs: 90_000, timeoutMs: 1_500, threshold: 1 };
+    const health = { path: '/up', interval: 90_000, timeout: 1_500, threshold: 1 };
     await using world = await checkedWorld({ treatment: { health } });
     expect(await connection(world)).toMatchObject({
       health: { healthCheckPath: '/up', healthProbeInterval: '1m30s', healthProbeTimeout: '1.5s', healthThreshold: 1 },
@@ -336,10 +336,10 @@ describe('metadata', () => {
 
 test.each<[health: unknown, message: RegExp]>([
   [
-    { timeoutMs: 6_000 },
-    /options\.app\.health\.timeoutMs is 6000 ms: expected at most options\.app\.health\.intervalMs, 5000 ms/,
+    { timeout: 6_000 },
+    /options\.app\.health\.timeout is 6000 ms: expected at most options\.app\.health\.interval, 5000 ms/,
   ],
-  [{ intervalMs: 0 }, /health\.intervalMs must be >= 1/],
+  [{ interval: 0 }, /health\.interval must be a duration.*of 1 ms or more/],
   [{ path: '/a b' }, /health\.path must be visible ASCII characters without spaces: actual is "\/a b"/],
   [{ threshold: 0 }, /health\.threshold must be >= 1/],
   [{ every: 1 }, /health: unknown field "every"/],
@@ -359,7 +359,7 @@ test('an answer to discovery from before the application went away does not make
     if (req.url === '/healthz') res.writeHead(status).end();
     else asked.push(res);
   };
-  const health = { intervalMs: 1_000, timeoutMs: 500, threshold: 1 };
+  const health = { interval: 1_000, timeout: 500, threshold: 1 };
   await using world = await createWorld({ app: { listener, health } });
   const askedTimes = (count: number): Promise<void> => expect.poll(() => asked).toHaveLength(count);
   const started = world.sidecar.start();

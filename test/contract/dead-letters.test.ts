@@ -162,7 +162,7 @@ describe('a dead letter', () => {
     await deadLettered(world);
     const retry = { initialDelayMs: 10_000 };
     await world.sidecar.pubsub.subscribe('pubsub', 'late', () => 'RETRY', { deadLetterTopic: 'dead', retry });
-    await world.sidecar.pubsub.publish('pubsub', 'late', 'x', { ttlMs: 1_000 });
+    await world.sidecar.pubsub.publish('pubsub', 'late', 'x', { ttl: 1_000 });
     await world.pass('1m');
     expect(world.at('/dead').map(({ headers }) => originIn(headers))).toEqual([
       { ...ORIGIN, attempts: '1', reason: 'the application answered DROP' },

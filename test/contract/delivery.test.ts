@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { memoryPubSub } from '../../src/index.ts';
+import { type Duration, memoryPubSub } from '../../src/index.ts';
 import { NEVER, RecordingApp, type Reply } from '../support/app.ts';
 import { listen } from '../support/http.ts';
 import { refusing } from '../support/refusing-pubsub.ts';
@@ -281,14 +281,14 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     await world.pass('61s');
     expect(world.logger.at('warn')[0]?.details).toMatchObject({
       reason: 'no answer within 60000 ms',
-      remedy: 'the limit is deliveryTimeoutMs (insidecar run: --delivery-timeout); 0 is no limit',
+      remedy: 'the limit is deliveryTimeout (insidecar run: --delivery-timeout); 0 is no limit',
     });
   });
 
   test('the time limit is that of the options', async () => {
     await using world = await startWorld({
       via,
-      deliveryTimeoutMs: 50,
+      deliveryTimeout: 50,
       answer: (_, nth) => (nth === 1 ? NEVER : undefined),
     });
     await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
@@ -346,7 +346,7 @@ describe('an application that cannot be called', () => {
 
 describe('retry', () => {
   /** The delays between deliveries, in milliseconds. */
-  async function delays(world: World, howLong: string, at: readonly number[]): Promise<number[]> {
+  async function delays(world: World, howLong: Duration, at: readonly number[]): Promise<number[]> {
     await world.publish('x');
     await world.pass(howLong);
     return at.slice(1).map((instant, index) => instant - (at[index] ?? 0));

@@ -83,7 +83,7 @@ describe('status codes of publish', () => {
   });
 
   test('500 when the component takes no more messages', async () => {
-    await using world = await startWorld({ memory: { maxMessages: 1 }, answer: () => NEVER, stopTimeoutMs: 1 });
+    await using world = await startWorld({ memory: { maxMessages: 1 }, answer: () => NEVER, stopTimeout: 1 });
     await world.send('POST', '/v1.0/publish/pubsub/orders', { body: '1' });
     const answer = await world.send('POST', '/v1.0/publish/pubsub/orders', { body: '2' });
     expect(answer.error).toEqual([500, 'ERR_PUBSUB_PUBLISH_MESSAGE']);

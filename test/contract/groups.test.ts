@@ -203,7 +203,7 @@ describe('a subscription that is ignored is warned about by name', () => {
 
   test('of the application, where the last counts; once, however often it comes back', async () => {
     const discovery = ['/a', '/b'].map((route) => ({ ...orders, route }));
-    await using world = await startWorld({ discovery, treatment: { health: { intervalMs: 1_000 } } });
+    await using world = await startWorld({ discovery, treatment: { health: { interval: 1_000 } } });
     world.app.health = { status: 500 };
     await world.clock.advance('10s');
     world.app.health = { status: 200 };

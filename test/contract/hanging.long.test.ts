@@ -163,7 +163,7 @@ test('a message of a durable component whose function hangs comes again at the n
   const components = [durablePubSub('pubsub')];
   const attempts: number[] = [];
   const begin = async (handler: () => unknown): Promise<{ sidecar: Sidecar; clock: VirtualClock }> => {
-    const clock = virtualClock({ gracePeriodMs: 300 });
+    const clock = virtualClock({ gracePeriod: 300 });
     const sidecar = new Sidecar({ appId: 'shop', clock, logger: new RecordingLogger(), components, state });
     await sidecar.start();
     await sidecar.pubsub.subscribe('pubsub', 'orders', async (_event, { attempt }) => {
@@ -249,7 +249,7 @@ test.concurrent('a component that opens after the stop has given it up is closed
       throw new Error('opened');
     },
   };
-  const clock = virtualClock({ gracePeriodMs: 300 });
+  const clock = virtualClock({ gracePeriod: 300 });
   const sidecar = new Sidecar({ appId: 'shop', clock, logger, components: [late, next] });
   const started = sidecar.start();
   await sidecar.stop();
@@ -266,7 +266,7 @@ test.concurrent('an answer that is streamed and never ends is named by the stop 
   const logger = new RecordingLogger();
   const fetch = (): Response =>
     new Response(new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from('x')) }));
-  const options = { appId: 'shop', clock: virtualClock({ gracePeriodMs: 300 }), logger, app: { fetch } };
+  const options = { appId: 'shop', clock: virtualClock({ gracePeriod: 300 }), logger, app: { fetch } };
   const sidecar = new Sidecar(options);
   await sidecar.start();
   const { body } = await sidecar.handle(request('GET', '/v1.0/invoke/shop/method/report?of=today'));
@@ -281,14 +281,14 @@ test.concurrent('an answer that is streamed and never ends is named by the stop 
 describe('a stop on a virtual clock', () => {
   test('logs nothing of the kind when all has ended', async () => {
     const logger = new RecordingLogger();
-    const sidecar = new Sidecar({ appId: 'shop', clock: virtualClock(), logger, stopTimeoutMs: 0 });
+    const sidecar = new Sidecar({ appId: 'shop', clock: virtualClock(), logger, stopTimeout: 0 });
     await sidecar.start();
     await sidecar.stop();
     expect(logger.at('error')).toEqual([]);
   });
 
   test('waits as long as it was told, and after a wait in vain no longer', async () => {
-    const clock = virtualClock({ gracePeriodMs: 300 });
+    const clock = virtualClock({ gracePeriod: 300 });
     const work = { running: (): readonly string[] => ['something'] };
     clock.watch(work);
     const seconds = await secondsOf(() => expect(clock.settled()).rejects.toThrow('not settled after 300 ms'));
@@ -297,6 +297,6 @@ describe('a stop on a virtual clock', () => {
   });
 
   test.each([-1, Number.NaN])('is not told to wait %d ms', (gracePeriodMs) => {
-    expect(() => virtualClock({ gracePeriodMs })).toThrow(TypeError);
+    expect(() => virtualClock({ gracePeriod: gracePeriodMs })).toThrow(TypeError);
   });
 });

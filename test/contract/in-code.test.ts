@@ -24,7 +24,7 @@ describe('publish in code', () => {
       { cloudEvent: { id: 'i', source: 's', type: 't', subject: 'u' } },
       { id: 'i', source: 's', type: 't', subject: 'u' },
     ],
-    ['a life time', 'x', { ttlMs: 1_500 }, { expiration: '2026-01-01T00:00:01.500Z' }],
+    ['a life time', 'x', { ttl: 1_500 }, { expiration: '2026-01-01T00:00:01.500Z' }],
     ['a trace', 'x', { trace: { traceparent: 'p', tracestate: 's' } }, { traceparent: 'p', tracestate: 's' }],
   ])('%s', async (_, data, options, expected) => {
     await using world = await startWorld();
@@ -69,9 +69,9 @@ describe('publish in code', () => {
     ['no topic', 'pubsub', '', 1, {}, 'ERR_TOPIC_NAME_EMPTY'],
     ['an unknown pub/sub', 'nope', 'orders', 1, {}, 'ERR_PUBSUB_NOT_FOUND'],
     ['a protected topic', 'pubsub', 'secret', 1, {}, 'ERR_PUBSUB_FORBIDDEN'],
-    ['a life time of 0', 'pubsub', 'orders', 1, { ttlMs: 0 }, 'ERR_PUBSUB_REQUEST_METADATA'],
-    ['a negative life time', 'pubsub', 'orders', 1, { ttlMs: -5 }, 'ERR_PUBSUB_REQUEST_METADATA'],
-    ['a life time that is no number', 'pubsub', 'orders', 1, { ttlMs: Number.NaN }, 'ERR_PUBSUB_REQUEST_METADATA'],
+    ['a life time of 0', 'pubsub', 'orders', 1, { ttl: 0 }, 'ERR_PUBSUB_REQUEST_METADATA'],
+    ['a negative life time', 'pubsub', 'orders', 1, { ttl: -5 }, 'ERR_PUBSUB_REQUEST_METADATA'],
+    ['a life time that is no number', 'pubsub', 'orders', 1, { ttl: Number.NaN }, 'ERR_PUBSUB_REQUEST_METADATA'],
     ['undefined', 'pubsub', 'orders', undefined, {}, 'ERR_PUBSUB_CLOUD_EVENTS_SER'],
     ['a function', 'pubsub', 'orders', () => 1, {}, 'ERR_PUBSUB_CLOUD_EVENTS_SER'],
     ['a BigInt', 'pubsub', 'orders', 1n, {}, 'ERR_PUBSUB_CLOUD_EVENTS_SER'],
@@ -103,7 +103,7 @@ describe('publish in code', () => {
         { entryId: '2', event: { b: 1 } },
         { entryId: '3', event: '{"c":1}', contentType: 'application/json' },
       ],
-      { ttlMs: 10_000 },
+      { ttl: 10_000 },
     );
     await world.clock.settled();
     expect(world.deliveries.map(({ json }) => [json['data'], json['expiration']])).toEqual([

@@ -35,7 +35,7 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
     startWorld({ discovery: [], components: [component()], ...options });
 
   test('has no time-out by default, and is a success in the end', async () => {
-    await using world = await start({ deliveryTimeoutMs: 5_000 });
+    await using world = await start({ deliveryTimeout: 5_000 });
     const gate = new Gate();
     const options = { deadLetterTopic: 'dead', retry: { maxRetries: 2 } };
     await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', gate.pass, options);
@@ -195,7 +195,7 @@ describe('a stop', () => {
     ];
     let finish = (): void => undefined;
     const answer = (): Promise<undefined> => new Promise((resolve) => (finish = () => resolve(undefined)));
-    const treatment = { health: { intervalMs: 1_000, threshold: 1 } };
+    const treatment = { health: { interval: 1_000, threshold: 1 } };
     await using world = await startWorld({ discoveries, answer, treatment });
     await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
     await world.received(1);
@@ -231,8 +231,8 @@ describe('deliveries to the application', () => {
     expect(world.at('/off').length).toBe(1);
   });
 
-  test('have none with deliveryTimeoutMs 0', async () => {
-    await using world = await startWorld({ deliveryTimeoutMs: 0, answer: () => NEVER });
+  test('have none with deliveryTimeout 0', async () => {
+    await using world = await startWorld({ deliveryTimeout: 0, answer: () => NEVER });
     await world.sidecar.pubsub.publish('pubsub', 'orders', 'x');
     await world.clock.advance('10m');
     expect([world.deliveries.length, world.emitted('retrying')]).toEqual([1, []]);
@@ -246,6 +246,6 @@ describe('deliveries to the application', () => {
       await world.clock.advance('10m');
       return world.at('/job/slow').length;
     };
-    expect([await runs({ jobs: { timeoutMs: 0 } }), await runs({})]).toEqual([1, 2]);
+    expect([await runs({ jobs: { timeout: 0 } }), await runs({})]).toEqual([1, 2]);
   });
 });

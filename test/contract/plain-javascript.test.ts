@@ -41,7 +41,7 @@ describe('an option that there is not is an error', () => {
       'publish',
       ({ pubsub }, options) => pubsub.publish('pubsub', 'orders', 1, options),
       { ttlInSeconds: 5 },
-      'options of publish: unknown field "ttlInSeconds": expected contentType, rawPayload, ttlMs, cloudEvent, metadata, trace',
+      'options of publish: unknown field "ttlInSeconds": expected contentType, rawPayload, ttl, cloudEvent, metadata, trace',
     ],
     [
       'publish, cloudEvent',
@@ -53,7 +53,7 @@ describe('an option that there is not is an error', () => {
       'publishBulk',
       ({ pubsub }, options) => pubsub.publishBulk('pubsub', 'orders', [], options),
       { ttlMS: 5 },
-      'options of publishBulk: unknown field "ttlMS": expected rawPayload, ttlMs, cloudEvent, metadata, trace, maxBulkPubBytes; did you mean "ttlMs"?',
+      'options of publishBulk: unknown field "ttlMS": expected rawPayload, ttl, cloudEvent, metadata, trace, maxBulkPubBytes',
     ],
     [
       'an entry of publishBulk',
@@ -100,8 +100,8 @@ describe('an option that there is not is an error', () => {
     [
       'waiting for a workflow',
       ({ workflows }, options) => workflows.run('x').ended(options),
-      { timeout: 5 },
-      'options of waiting for a workflow: unknown field "timeout": expected timeoutMs, signal; did you mean "timeoutMs"?',
+      { timeoutMs: 5 },
+      'options of waiting for a workflow: unknown field "timeoutMs": expected timeout, signal; did you mean "timeout"?',
     ],
     ['list', ({ workflows }, options) => workflows.list(options), { statuses: [] }, 'did you mean "status"?'],
     [
@@ -173,7 +173,7 @@ describe('an option that there is not is an error', () => {
   });
 
   test.each<[what: string, code: (ctx: WorkflowContext) => unknown, problem: string]>([
-    ['waitForEvent', (ctx) => ctx.waitForEvent('x', { timeout: 1 } as object), 'did you mean "timeoutMs"?'],
+    ['waitForEvent', (ctx) => ctx.waitForEvent('x', { timeoutMs: 1 } as object), 'did you mean "timeout"?'],
     ['callActivity', (ctx) => ctx.callActivity('x', 1, { rety: {} } as object), 'did you mean "retry"?'],
     [
       'retry',

@@ -19,12 +19,12 @@ test('options are accepted, and workflows run, when all objects have one more fi
     appId: 'shop',
     components: [memoryPubSub('pubsub')],
     logger: new RecordingLogger(),
-    workflows: { retention: { completedMs: 60_000 } },
+    workflows: { retention: { completed: 60_000 } },
   });
   const flow = defineWorkflow('flow', (ctx, input: object) => ctx.waitForEvent('go').then(() => input));
   sidecar.workflows.register(flow);
   await sidecar.start();
-  await sidecar.pubsub.publish('pubsub', 'orders', { id: 1 }, { ttlMs: 60_000 });
+  await sidecar.pubsub.publish('pubsub', 'orders', { id: 1 }, { ttl: 60_000 });
   const run = await sidecar.workflows.start(flow, { id: 2 }, { instanceId: 'one' });
   await run.raise('go');
   expect(JSON.stringify(await run.result())).toBe('{"id":2}');

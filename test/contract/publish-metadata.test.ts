@@ -224,7 +224,7 @@ describe('query metadata.ttlInSeconds', () => {
     await using world = await startWorld({
       discovery: [{ ...DEAD[0], concurrency: 1 }, DEAD[1]],
       answer: ({ data }, nth) => (data === 'blocks' && nth === 1 ? NEVER : undefined),
-      deliveryTimeoutMs: 20_000,
+      deliveryTimeout: 20_000,
     });
     await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'blocks' });
     await world.send('POST', '/v1.0/publish/pubsub/orders?metadata.ttlInSeconds=1', { body: 'late' });

@@ -89,7 +89,7 @@ describe.each(WAYS)('inbound policies, application via %s', (via) => {
     ]);
   });
 
-  test('an inbound time-out holds instead of deliveryTimeoutMs', async () => {
+  test('an inbound time-out holds instead of deliveryTimeout', async () => {
     await using world = await inboundWorld(
       { timeout: '2s' },
       { via, answer: (_, nth) => (nth === 1 ? NEVER : undefined) },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  type Duration,
   durablePubSub,
   memoryPubSub,
   type PubSubDefinition,
@@ -74,7 +75,7 @@ class Process implements AsyncDisposable {
     await this.pass('1m');
   }
 
-  async pass(by: string): Promise<void> {
+  async pass(by: Duration): Promise<void> {
     await this.clock.advance(by);
     await this.clock.settled();
   }

@@ -324,7 +324,7 @@ describe('workflow: terminate, pause, resume, purge', () => {
   });
 
   test('terminate while an activity hangs', async () => {
-    await using world = await workflowWorld({ stopTimeoutMs: 0 });
+    await using world = await workflowWorld({ stopTimeout: 0 });
     await world.send('POST', `${BASE}/hanging/start?instanceID=one`);
     await expect.poll(async () => (await world.send('GET', `${BASE}/one`)).json['runtimeStatus']).toBe('RUNNING');
     expect((await world.send('POST', `${BASE}/one/terminate`)).status).toBe(202);

@@ -23,26 +23,27 @@ test.each<[options: object, problem: string]>([
 
 const noop = (): void => undefined;
 const INVALID = new Date(Number.NaN);
-const TTL = 'expected a positive number of milliseconds';
+const TTL =
+  'expected a duration: a number of milliseconds, or a text such as 500ms, 1h30m, 3d, 2w, PT1H30M or P1D, of more than 0';
 
 test.each<[what: string, call: (sidecar: Sidecar, wrong: never) => unknown, wrong: unknown, problem: string]>([
   [
     'publish',
-    ({ pubsub }, ttlMs) => pubsub.publish('pubsub', 'orders', 1, { ttlMs }),
-    '1s',
-    `ttlMs in options of publish is "1s": ${TTL}`,
+    ({ pubsub }, ttl) => pubsub.publish('pubsub', 'orders', 1, { ttl }),
+    '1 s',
+    `ttl in options of publish is "1 s": ${TTL}`,
   ],
   [
     'publish',
-    ({ pubsub }, ttlMs) => pubsub.publish('pubsub', 'orders', 1, { ttlMs }),
+    ({ pubsub }, ttl) => pubsub.publish('pubsub', 'orders', 1, { ttl }),
     Number.NaN,
-    `ttlMs in options of publish is NaN: ${TTL}`,
+    `ttl in options of publish is NaN: ${TTL}`,
   ],
   [
     'publishBulk',
-    ({ pubsub }, ttlMs) => pubsub.publishBulk('pubsub', 'orders', [], { ttlMs }),
+    ({ pubsub }, ttl) => pubsub.publishBulk('pubsub', 'orders', [], { ttl }),
     0,
-    `ttlMs in options of publishBulk is 0: ${TTL}`,
+    `ttl in options of publishBulk is 0: ${TTL}`,
   ],
   [
     'subscribe',
@@ -60,13 +61,13 @@ test.each<[what: string, call: (sidecar: Sidecar, wrong: never) => unknown, wron
     'schedule',
     ({ jobs }, dueTime) => jobs.schedule('report', { dueTime }),
     INVALID,
-    'dueTime in the job is an invalid Date: expected a valid one',
+    'dueTime in the job is an invalid Date: expected a duration from now on, such as 3d or a number of milliseconds; a valid Date; or a text such as 2026-05-01T12:00:00Z',
   ],
   [
     'schedule',
     ({ jobs }, ttl) => jobs.schedule('report', { dueTime: '1h', ttl }),
     INVALID,
-    'ttl in the job is an invalid Date: expected a valid one',
+    'ttl in the job is an invalid Date: expected a duration from now on, such as 3d or a number of milliseconds; a valid Date; or a text such as 2026-05-01T12:00:00Z',
   ],
 ])('%s', async (_what, call, wrong, problem) => {
   const components = [memoryPubSub('pubsub')];

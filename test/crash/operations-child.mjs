@@ -49,7 +49,7 @@ async function rerun(lane) {
   for (let count = 0; ; count++) {
     const id = `${life}-${lane}-${count}`;
     await workflows.start(flow, undefined, { instanceId: id });
-    await workflows.run(id).ended({ timeoutMs: 60_000 });
+    await workflows.run(id).ended({ timeout: 60_000 });
     const instanceId = `again-${id}`;
     await workflows.rerun(id, { from: 'failure', instanceId });
     say(`N ${instanceId}`);
@@ -61,7 +61,7 @@ if (last) {
   do {
     const page = await workflows.list({ prefix: 'again', limit: 1_000, ...(cursor && { cursor }) });
     for (const { instanceId } of page.instances) {
-      const { status } = await workflows.run(instanceId).ended({ timeoutMs: 60_000 });
+      const { status } = await workflows.run(instanceId).ended({ timeout: 60_000 });
       say(`E ${instanceId} ${status}`);
     }
     ({ cursor } = page);

@@ -20,9 +20,6 @@ interface State {
   readonly seen: readonly string[];
 }
 
-/** Takes what is left, once nothing comes any more. */
-const POLLS = { timeoutMs: 0 } as const;
-
 const nothing = defineActivity('nothing', () => undefined);
 
 const inCode = defineWorkflow('entity', async (ctx: WorkflowContext, { rounds, seen }: State): Promise<unknown> => {
@@ -41,7 +38,7 @@ const inCode = defineWorkflow('entity', async (ctx: WorkflowContext, { rounds, s
   await ctx.sleep('1h');
   for (const name of NAMES)
     for (let more = true; more; ) {
-      const event = await ctx.waitForEvent<string>(name, POLLS).catch(() => null);
+      const event = await ctx.waitForEvent<string>(name, { timeout: 0 }).catch(() => null);
       more = event !== null;
       if (event !== null) got.push(event);
     }
@@ -69,7 +66,7 @@ function* inDapr(ctx: DaprContext, { rounds, seen }: State): Generator<Task<unkn
   for (const name of NAMES)
     for (let more = true; more; ) {
       try {
-        got.push(yield ctx.waitForExternalEvent(name, POLLS));
+        got.push(yield ctx.waitForExternalEvent(name, { timeoutMs: 0 }));
       } catch {
         more = false;
       }

@@ -39,7 +39,7 @@ function beginAsync(ctx: WorkflowContext, leaf: Leaf): Promise<unknown> {
     case 'sleep':
       return ctx.sleep(leaf.seconds * 1000).then(() => null);
     case 'event':
-      return ctx.waitForEvent(leaf.name, { timeoutMs: leaf.timeoutSeconds * 1000 });
+      return ctx.waitForEvent(leaf.name, { timeout: leaf.timeoutSeconds * 1000 });
     case 'child':
       return ctx.callChild('program', { steps: leaf.steps, rounds: 0 });
   }

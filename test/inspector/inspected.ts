@@ -39,7 +39,7 @@ export async function inspected(
   inspectOptions: InspectOptions = { token: TOKEN },
 ): Promise<Inspected> {
   const logger = new RecordingLogger();
-  const sidecar = new Sidecar({ appId: 'shop', logger, stopTimeoutMs: 100, ...options });
+  const sidecar = new Sidecar({ appId: 'shop', logger, stopTimeout: 100, ...options });
   untilEnd(sidecar);
   await sidecar.start();
   const inspector = inspect(sidecar, inspectOptions);

@@ -16,7 +16,7 @@ export class Recorded implements AsyncDisposable {
   ) {
     const logger = new RecordingLogger();
     const components = [memoryPubSub('pubsub')];
-    this.sidecar = new Sidecar({ appId: 'shop', logger, stopTimeoutMs: 500, components, ...options });
+    this.sidecar = new Sidecar({ appId: 'shop', logger, stopTimeout: 500, components, ...options });
     this.recorder = new Recorder(this.sidecar, { record: 'always', payloads: 'full', ...recorded }, limits);
   }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sqliteStateStore } from '../../src/components/embedded/index.ts';
 import {
+  type Duration,
   durableLocks,
   environmentSecrets,
   type KeyValueDefinition,
@@ -397,7 +398,7 @@ describe('locks', () => {
   test('the latest 1,000 are kept, and it is told while others may be held', async () => {
     const clock = virtualClock();
     const it = await inspected({ components: [memoryLocks('locks')], clock });
-    const take = (at: number, ttl: string) => it.sidecar.locks.tryLock('locks', `lock-${at}`, { ttl });
+    const take = (at: number, ttl: Duration) => it.sidecar.locks.tryLock('locks', `lock-${at}`, { ttl });
     await take(0, '1h');
     for (let at = 1; at < 1_000; at++) await take(at, '2h');
     expect((await locksOf(it)).isComplete).toBe(true);

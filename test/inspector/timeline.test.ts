@@ -146,7 +146,7 @@ describe('rows of real histories', () => {
   test('the limit of an event that came in time is not pending once it is over', async () => {
     await using world = await run(({ workflows }) => {
       workflows.register('flow', async (ctx) => {
-        await ctx.waitForEvent('approval', { timeoutMs: 10_000 });
+        await ctx.waitForEvent('approval', { timeout: 10_000 });
         await ctx.sleep('1m');
         await ctx.sleep('1m');
       });

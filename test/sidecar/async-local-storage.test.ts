@@ -286,7 +286,7 @@ test('an application in this process: invocations, streams both ways, messages, 
     return new Response(new ReadableStream({ pull }, { highWaterMark: 0 }));
   };
   const sidecar = noting(requests, {
-    app: { fetch, health: { path: '/healthz', intervalMs: 10, timeoutMs: 10 } },
+    app: { fetch, health: { path: '/healthz', interval: 10, timeout: 10 } },
     subscriptions: [{ pubsubname: 'own', topic: 'orders', route: '/orders' }],
   });
   await requests.as('starter', () => sidecar.start());
@@ -315,7 +315,7 @@ test('an application in this process: invocations, streams both ways, messages, 
 
 test('the signals of handlers and jobs that a stop ends', async () => {
   const requests = new Requests();
-  const sidecar = noting(requests, { stopTimeoutMs: 20 });
+  const sidecar = noting(requests, { stopTimeout: 20 });
   const untilAborted = (what: string, signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
       requests.note(`${what} runs`);

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { defineWorkflow, durablePubSub } from '../../src/index.ts';
+import { type Duration, defineWorkflow, durablePubSub } from '../../src/index.ts';
 import type { VirtualClock } from '../../src/testing/index.ts';
 import { patientClock } from '../support/clock.ts';
 import { KeptStore } from '../support/kept-store.ts';
 import { TestSidecar } from '../support/sidecar.ts';
 
-const wait = defineWorkflow('wait', async (ctx, time: string) => {
+const wait = defineWorkflow('wait', async (ctx, time: Duration) => {
   await ctx.sleep(time);
   return 'over';
 });

@@ -74,8 +74,8 @@ describe('configuration', () => {
       features: [],
       bodyLimitBytes: 4 * 1024 * 1024,
       headLimitBytes: 16 * 1024,
-      deliveryTimeoutMs: 0,
-      stopTimeoutMs: 10_000,
+      deliveryTimeout: 0,
+      stopTimeout: 10_000,
     });
   });
 

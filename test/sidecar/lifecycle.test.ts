@@ -106,7 +106,7 @@ describe('lifecycle of a sidecar', () => {
     ['a fetch function', { app: { fetch: () => new Promise<Response>(() => undefined) } }],
   ] as const;
   test.each(hanging)(
-    'a stop waits no longer than stopTimeoutMs for %s that hangs, and leaves no timer',
+    'a stop waits no longer than stopTimeout for %s that hangs, and leaves no timer',
     async (_, options) => {
       const clock = virtualClock();
       const subscriptions = [{ pubsubname: 'pubsub', topic: 't', route: '/t' }];

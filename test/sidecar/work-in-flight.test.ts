@@ -11,7 +11,7 @@ const NO_RETRIES = { maxRetries: 0 };
 /** One life of a host: each piece of its work publishes something in the end. */
 async function lifeOf(state: KeptStore, begun: string[], work: () => Promise<unknown>): Promise<Sidecar> {
   const sidecar = new Sidecar({
-    ...{ appId: 'shop', state, components: [durablePubSub('pubsub')], stopTimeoutMs: 5_000 },
+    ...{ appId: 'shop', state, components: [durablePubSub('pubsub')], stopTimeout: 5_000 },
     logger: new RecordingLogger(),
   });
   const { workflows, jobs, pubsub } = sidecar;

@@ -76,7 +76,7 @@ describe.each(FIXTURES)('the state of %s', (fixture) => {
     await using world = await new OldWorld(state, { hasMessages: false }).start();
     if (release !== '58379df') expect(await world.shop.jobs.resume('cron')).toBe(true);
     await world.pass('3h');
-    for (const nothingIsDueFor of ['1h50m', '45m', '15h45m', '2h15m']) {
+    for (const nothingIsDueFor of ['1h50m', '45m', '15h45m', '2h15m'] as const) {
       await world.startAgainAfter(nothingIsDueFor);
       await world.pass('15m');
     }

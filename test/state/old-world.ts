@@ -1,5 +1,5 @@
 import { sharedState } from '../../src/cluster/shared-state.ts';
-import { type DeadLetterOrigin, durablePubSub, type Message, Sidecar } from '../../src/index.ts';
+import { type DeadLetterOrigin, type Duration, durablePubSub, type Message, Sidecar } from '../../src/index.ts';
 import type { VirtualClock } from '../../src/testing/index.ts';
 import { application, SUBSCRIPTIONS, type SubscriptionOfFixture, subscribe } from '../fixtures/state/application.mjs';
 import { patientClock } from '../support/clock.ts';
@@ -57,7 +57,7 @@ export class OldWorld implements AsyncDisposable {
   }
 
   /** Stops all, and starts the shop again later. On a server that is far faster than the heartbeats of so much time. */
-  async startAgainAfter(by: string): Promise<void> {
+  async startAgainAfter(by: Duration): Promise<void> {
     await this[Symbol.asyncDispose]();
     await this.clock.advance(by);
     [this.shop, this.billing] = [this.#make('shop'), this.#make('billing')];
@@ -76,7 +76,7 @@ export class OldWorld implements AsyncDisposable {
     return this.begun.filter((one) => one.kind === kind);
   }
 
-  async pass(by: number | string): Promise<void> {
+  async pass(by: Duration): Promise<void> {
     await this.clock.advance(by);
     await this.clock.settled();
   }

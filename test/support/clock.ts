@@ -2,5 +2,5 @@ import { type VirtualClock, type VirtualClockOptions, virtualClock } from '../..
 
 /** A virtual clock for tests that may take long on a machine that is busy with others. */
 export function patientClock(options: VirtualClockOptions = {}): VirtualClock {
-  return virtualClock({ gracePeriodMs: 18_000, ...options });
+  return virtualClock({ gracePeriod: 18_000, ...options });
 }

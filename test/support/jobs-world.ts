@@ -1,4 +1,4 @@
-import type { JobRun } from '../../src/index.ts';
+import type { Duration, JobRun } from '../../src/index.ts';
 import { patientClock } from './clock.ts';
 import { KeptStore } from './kept-store.ts';
 import { TestSidecar, type TestSidecarOptions } from './sidecar.ts';
@@ -58,7 +58,7 @@ export class JobsWorld extends TestSidecar {
   }
 
   /** As when the process ends and another one begins, `later` on. */
-  async restart(later: string, handled = true): Promise<void> {
+  async restart(later: Duration, handled = true): Promise<void> {
     await this.replace(later);
     if (handled) this.handleAll();
     await this.start();

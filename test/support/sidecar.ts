@@ -1,4 +1,4 @@
-import { Sidecar, type SidecarEvents, type SidecarOptions } from '../../src/index.ts';
+import { type Duration, Sidecar, type SidecarEvents, type SidecarOptions } from '../../src/index.ts';
 import type { VirtualClock } from '../../src/testing/index.ts';
 import { patientClock } from './clock.ts';
 import { RecordingLogger } from './logger.ts';
@@ -62,14 +62,14 @@ export class TestSidecar implements AsyncDisposable {
   }
 
   /** As when the process ends and another one begins, some time later. It has still to be started. */
-  protected async replace(later: number | string = 0): Promise<void> {
+  protected async replace(later: Duration = 0): Promise<void> {
     await this.stop();
     await this.clock.advance(later);
     this.sidecar = this.#make();
   }
 
   /** Moves time on, then waits until everything has come to rest, however slow the machine is. */
-  async pass(by: number | string): Promise<unknown> {
+  async pass(by: Duration): Promise<unknown> {
     await this.clock.advance(by);
     return this.clock.settled();
   }

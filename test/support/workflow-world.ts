@@ -1,4 +1,4 @@
-import type { Sidecar, StateDefinition, WorkflowHistoryEvent, WorkflowState } from '../../src/index.ts';
+import type { Duration, Sidecar, StateDefinition, WorkflowHistoryEvent, WorkflowState } from '../../src/index.ts';
 import { KeptStore } from './kept-store.ts';
 import { TestSidecar, type TestSidecarOptions } from './sidecar.ts';
 
@@ -43,7 +43,7 @@ export class WorkflowWorld extends TestSidecar {
   }
 
   /** Moves time on, and answers how an instance stands then. */
-  override async pass(by: string | number, instanceId = 'one'): Promise<WorkflowState> {
+  override async pass(by: Duration, instanceId = 'one'): Promise<WorkflowState> {
     await this.clock.advance(by);
     return this.settle(instanceId);
   }
@@ -53,7 +53,7 @@ export class WorkflowWorld extends TestSidecar {
   }
 
   /** As when the process ends and another one begins, perhaps with other code. */
-  async restart(registering: Registering = this.#registering, later = '0s'): Promise<void> {
+  async restart(registering: Registering = this.#registering, later: Duration = '0s'): Promise<void> {
     await this.replace(later);
     this.#registering = registering;
     registering(this.sidecar, this);

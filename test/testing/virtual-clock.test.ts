@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { memoryPubSub, Sidecar } from '../../src/index.ts';
+import { type Duration, memoryPubSub, Sidecar } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { Work } from '../../src/util/work.ts';
 import { NEVER } from '../support/app.ts';
@@ -121,12 +121,12 @@ describe('virtualClock', () => {
     ['1.5s', 1_500],
   ])('advance(%j)', async (by, ms) => {
     const clock = virtualClock();
-    await clock.advance(by);
+    await clock.advance(by as Duration);
     expect(clock.now() - START).toBe(ms);
   });
 
   test.each([-1, Number.NaN, '-5s', '5', 'soon'])('advance(%j) is refused', async (by) => {
-    await expect(virtualClock().advance(by)).rejects.toThrow(TypeError);
+    await expect(virtualClock().advance(by as Duration)).rejects.toThrow(TypeError);
   });
 
   test('advanceToNext moves to the next timer, however far, and tells when there is none', async () => {

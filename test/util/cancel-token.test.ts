@@ -64,11 +64,11 @@ test('many subscriptions that wait for their broker warn of no leak', async () =
 test("many waits with one signal of the user's warn of no leak", async () => {
   const { signal } = new AbortController();
   const endless = defineWorkflow('endless', (ctx) => ctx.waitForEvent('never'));
-  const sidecar = new Sidecar({ appId: 'shop', stopTimeoutMs: 0 });
+  const sidecar = new Sidecar({ appId: 'shop', stopTimeout: 0 });
   sidecar.workflows.register(endless);
   await sidecar.start();
   const runs = await Promise.all(Array.from({ length: 30 }, () => sidecar.workflows.start(endless)));
-  const waits = runs.map((run) => run.ended({ signal, timeoutMs: 50 }));
+  const waits = runs.map((run) => run.ended({ signal, timeout: 50 }));
   expect(await warned()).toEqual([]);
   await Promise.allSettled(waits);
   await sidecar.stop();

@@ -12,6 +12,7 @@ import { KIND_SCHEMAS } from '../../src/resources/schema/kinds.ts';
 import { ACCESS_CONTROL_SCHEMA } from '../../src/security/access-options.ts';
 import { API_SCHEMA } from '../../src/security/api-list.ts';
 import { CORS_SCHEMA } from '../../src/security/cors.ts';
+import { isDurationWithin } from '../../src/util/duration.ts';
 import { fastValidator } from '../../src/util/fast-validate.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -118,6 +119,7 @@ function near(schema: Fields): fc.Arbitrary<unknown> {
     ...(types.includes('array') && items !== undefined ? [fc.array(near(items), { maxLength: 4 })] : []),
     ...(types.includes('string') ? [fc.constantFrom(...TEXTS)] : []),
     ...(types.includes('number') || types.includes('integer') ? [fc.constantFrom(...NUMBERS)] : []),
+    ...('isDuration' in schema ? [fc.constantFrom<unknown>('5s', '1h30m', 'P1D', '0s', '-1s', '5 s', ...NUMBERS)] : []),
     ...('const' in schema ? [fc.constant<unknown>(schema['const'])] : []),
     ...(Array.isArray(schema['enum']) ? [fc.constantFrom<unknown>(...schema['enum'])] : []),
   ];
@@ -128,6 +130,10 @@ function near(schema: Fields): fc.Arbitrary<unknown> {
 function ajv(schema: object): (value: unknown) => boolean {
   const compiler = new Ajv({ strict: true, allowUnionTypes: true });
   for (const [keyword, schemaType] of Object.entries(OWN_WORDS)) compiler.addKeyword({ keyword, schemaType });
+  compiler.addKeyword({
+    keyword: 'isDuration',
+    validate: ([minMs, maxMs]: [number, number], value: unknown) => isDurationWithin(value, minMs, maxMs),
+  });
   return compiler.compile(schema) as (value: unknown) => boolean;
 }
 

@@ -21,7 +21,7 @@ export interface AppTellerDeps extends Pick<BlockDeps, 'logger' | 'work'> {
   readonly policy: Policy | undefined;
 }
 
-const REMEDY = 'the limit is deliveryTimeoutMs (insidecar run: --delivery-timeout); 0 is no limit';
+const REMEDY = 'the limit is deliveryTimeout (insidecar run: --delivery-timeout); 0 is no limit';
 
 /** Tells changes to the application, for one subscription. */
 export class AppTeller {

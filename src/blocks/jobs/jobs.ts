@@ -58,8 +58,8 @@ export class Jobs {
     const fields = this.#service.parser.parseDefinition(name, definition);
     // Refused here, and not by the start.
     this.#service.check(name, fields);
-    const { timeoutMs } = definition;
-    const handled = this.handle(name, handler, timeoutMs === undefined ? {} : { timeoutMs });
+    const { timeout } = definition;
+    const handled = this.handle(name, handler, timeout === undefined ? {} : { timeout });
     try {
       await this.#service.declare(name, fields);
     } catch (error) {
@@ -76,7 +76,7 @@ export class Jobs {
    * that is taken when `ifExists` is `fail`, 500 when the store fails.
    * @example
    * ```ts
-   * await sidecar.jobs.schedule('reminder-4711', { dueTime: '72h', data: 'invoice 4711 is due' });
+   * await sidecar.jobs.schedule('reminder-4711', { dueTime: '3d', data: 'invoice 4711 is due' });
    * ```
    */
   async schedule<T = unknown>(name: string, options: JobOptions<T>): Promise<boolean> {

@@ -2,7 +2,7 @@ import type { AppMonitor } from '../../app/app-monitor.ts';
 import type { AppChannel } from '../../app/channel.ts';
 import type { BlockDeps } from '../block-deps.ts';
 import { JobService } from './job-service.ts';
-import type { JobsOptions } from './options.ts';
+import type { JobsSettings } from './options.ts';
 import type { JobApp } from './running/jobs-deps.ts';
 
 /** Where jobs run that have no function in code. */
@@ -12,7 +12,7 @@ interface MakeJobsDeps extends BlockDeps {
 }
 
 /** Makes the block. */
-export function makeJobs({ app, monitor, ...deps }: MakeJobsDeps, options: Required<JobsOptions>): JobService {
+export function makeJobs({ app, monitor, ...deps }: MakeJobsDeps, options: JobsSettings): JobService {
   const { concurrency, missedTicks, timeoutMs, maxCrashes } = options;
   return new JobService({
     ...deps,

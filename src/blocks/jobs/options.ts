@@ -1,6 +1,7 @@
 import { DEFAULT_MAX_CRASHES } from '../../util/crashes.ts';
 import { definedOnly } from '../../util/defined-only.ts';
-import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../../util/options-schema.ts';
+import { type Duration, msOf } from '../../util/duration.ts';
+import { DURATION, type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../../util/options-schema.ts';
 import type { Wire } from '../../wire.ts';
 
 /** Options of jobs. @public */
@@ -13,10 +14,10 @@ export interface JobsOptions {
    */
   readonly missedTicks?: 'once' | 'all';
   /**
-   * The application's time limit for a run, in milliseconds; 0 for no limit. Functions in code have only the time
-   * limit of {@link JobHandlerOptions}. Default 60,000; none with `wire: 'dapr'`.
+   * The application's time limit for a run; 0 for no limit. Functions in code have only the time limit of
+   * {@link JobHandlerOptions}. Default `1m`; none with `wire: 'dapr'`.
    */
-  readonly timeoutMs?: number;
+  readonly timeout?: Duration;
   /**
    * How often in a row the process may end while the same run is under way before that attempt counts as failed, and
    * the job's failure policy decides what follows. The first time and stops are not counted. 0: never.
@@ -29,15 +30,20 @@ export interface JobsOptions {
 export const JOBS_OPTIONS_SCHEMA: JsonSchema = optionsSchema<JobsOptions>({
   concurrency: POSITIVE,
   missedTicks: { enum: ['once', 'all'] },
-  timeoutMs: NOT_NEGATIVE,
+  timeout: DURATION,
   maxCrashes: NOT_NEGATIVE,
 });
 
+/** Options, complete. */
+export interface JobsSettings extends Required<Omit<JobsOptions, 'timeout'>> {
+  readonly timeoutMs: number;
+}
+
 /** Fills in defaults. */
 export function resolveJobs(
-  options: JobsOptions,
+  { timeout, ...options }: JobsOptions,
   { appTimeLimitMs, jobs: { missedTicks } }: Wire,
-): Required<JobsOptions> {
-  const defaults = { concurrency: 100, missedTicks, timeoutMs: appTimeLimitMs, maxCrashes: DEFAULT_MAX_CRASHES };
-  return { ...defaults, ...definedOnly(options) };
+): JobsSettings {
+  const timeoutMs = msOf(timeout) ?? appTimeLimitMs;
+  return { concurrency: 100, missedTicks, maxCrashes: DEFAULT_MAX_CRASHES, ...definedOnly(options), timeoutMs };
 }

@@ -1,7 +1,10 @@
 import type { IfJobExists, JobFields, PolicyFields } from '../../timed/job.ts';
+import { isDuration } from '../../timed/planning/instants.ts';
+import { formatGoDuration, msOf, parseGoDuration, readDuration } from '../../util/duration.ts';
+import { duration } from '../../util/duration-option.ts';
 import { isJsonObject, type JsonObject, jsonMember, parseJsonObject } from '../../util/json-text.ts';
 import { requiredJsonText } from '../../util/json-value.ts';
-import { ANYTHING, checkOptions, field, type OptionFields, whole } from '../../util/option-fields.ts';
+import { ANYTHING, checkOptions, field, type OptionFields } from '../../util/option-fields.ts';
 import { checkPayload } from '../../util/payload-limit.ts';
 import { type Validator, validator } from '../../util/schema.ts';
 import type { JobRules } from '../../wire.ts';
@@ -43,13 +46,20 @@ function fieldsValidator(maxCount: number): Validator {
   return validator({ type: 'object', properties }, 'job');
 }
 
-const TEXT_OR_DATE = field((value) => !(value instanceof Date && Number.isNaN(value.getTime())), 'a valid one');
+/** As a duration it would be more than thirty years: it is an instant that was meant. */
+const SURELY_INSTANT = 1e12;
+const TIME = field(
+  (value) =>
+    !(value instanceof Date && Number.isNaN(value.getTime())) &&
+    !(typeof value === 'number' && !(Math.abs(value) < SURELY_INSTANT)),
+  'a duration from now on, such as 3d or a number of milliseconds; a valid Date; or a text such as 2026-05-01T12:00:00Z',
+);
 /** Values that a body may have too are checked as those of a body. */
 const OPTIONS_IN_CODE: OptionFields<JobOptions> = {
   schedule: ANYTHING,
-  dueTime: TEXT_OR_DATE,
+  dueTime: TIME,
   repeats: ANYTHING,
-  ttl: TEXT_OR_DATE,
+  ttl: TIME,
   data: ANYTHING,
   ifExists: ANYTHING,
   overwrite: ANYTHING,
@@ -64,13 +74,13 @@ const CONSTANT_IN_CODE: OptionFields<{ readonly maxRetries?: unknown; readonly i
 };
 const DEFINITION_FIELDS: OptionFields<JobDefinition> = {
   schedule: ANYTHING,
-  dueTime: TEXT_OR_DATE,
+  dueTime: TIME,
   data: ANYTHING,
   failurePolicy: ANYTHING,
   // Checked with the handler that it belongs to.
-  timeoutMs: ANYTHING,
+  timeout: ANYTHING,
 };
-const HANDLER_FIELDS: OptionFields<JobHandlerOptions> = { timeoutMs: whole(0) };
+const HANDLER_FIELDS: OptionFields<JobHandlerOptions> = { timeout: duration() };
 
 type FieldNames = readonly (readonly [name: string, otherSpelling?: string])[];
 
@@ -111,8 +121,8 @@ export class JobParser {
   /** Reads options in code. */
   parseOptions(options: JobOptions): JobFields {
     this.#checkNames(options);
-    const { data, dueTime, ttl, ...rest } = options;
-    const given = { ...rest, dueTime: instantText(dueTime), ttl: instantText(ttl) };
+    const { data, schedule, dueTime, ttl, ...rest } = options;
+    const given = { ...rest, schedule: scheduleText(schedule), dueTime: timeText(dueTime), ttl: timeText(ttl) };
     const fields = this.#checkedFields(this.#pickFields(given, OPTION_FIELDS, 'job'));
     if (data === undefined) return fields;
     return { ...fields, data: this.#dataText(data) };
@@ -127,7 +137,7 @@ export class JobParser {
       this.#errors.malformed(isJsonObject(definition) ? `${problem}; schedule() takes more` : problem),
     );
     // The limit is the function's, not the job's.
-    const { timeoutMs: _, ...job } = definition;
+    const { timeout: _, ...job } = definition;
     const fields = this.parseOptions({ ...job, ifExists: 'update' });
     if (fields.schedule === undefined)
       throw this.#errors.malformed(`${about} has no schedule: schedule() takes a dueTime alone`);
@@ -214,11 +224,29 @@ export class JobParser {
 /** How long a function may take for a run; 0 for no limit. @throws SidecarError `ERR_CONFIGURATION` */
 export function timeLimitOf(pattern: string, options: JobHandlerOptions): number {
   checkOptions(`options of the handler of jobs ${JSON.stringify(pattern)}`, options, HANDLER_FIELDS);
-  return options.timeoutMs ?? 0;
+  return msOf(options.timeout) ?? 0;
 }
 
-function instantText(value: string | Date | undefined): string | undefined {
-  return value instanceof Date ? value.toISOString() : value;
+const EVERY = '@every ';
+
+/** `@every` with a duration in one of the forms that code may use. */
+function scheduleText<T>(schedule: T): T | string {
+  if (typeof schedule !== 'string' || !schedule.startsWith(EVERY)) return schedule;
+  const every = schedule.slice(EVERY.length);
+  return parseGoDuration(every) === undefined ? EVERY + inGoForm(every) : schedule;
+}
+
+/** A time in code as the API has it. */
+function timeText<T>(value: T): T | string {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'string' && isDuration(value) ? value : inGoForm(value);
+}
+
+/** A duration that only code may write so, in the form of the API: days, weeks, fractions of ISO 8601, numbers. */
+function inGoForm<T>(value: T): T | string {
+  const ms = readDuration(value);
+  if (ms === undefined) return value;
+  return ms > 0 ? formatGoDuration(ms) : `${ms}ms`;
 }
 
 /** Together with the rest of the job, the data has to fit into one stored value. */

@@ -1,5 +1,6 @@
 import type { UnlockOutcome } from '../../components/lock-store.ts';
 import { SidecarError } from '../../errors.ts';
+import type { Duration } from '../../util/duration.ts';
 import { parseDurationOption } from '../../util/duration-option.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { shown } from '../../util/shown.ts';
@@ -9,10 +10,10 @@ import { checkLockName, MAX_EXPIRY_SECONDS } from './parse-lock.ts';
 /** Options of {@link Locks.tryLock}. @public */
 export interface LockOptions {
   /**
-   * After this time the lock is free, even if it was not released: longer than the work takes. Milliseconds, or a
-   * duration such as `30s`; rounded up to whole seconds.
+   * After this time the lock is free, even if it was not released: longer than the work takes. Rounded up to whole
+   * seconds.
    */
-  readonly ttl: number | string;
+  readonly ttl: Duration;
   /** The owner of the lock; should be unique for each attempt. At most 256 bytes. Default: a generated ID. */
   readonly owner?: string;
 }
@@ -110,7 +111,7 @@ export class Locks {
   }
 }
 
-function expiryMsOf(ttl: number | string): number {
+function expiryMsOf(ttl: Duration): number {
   const seconds = Math.ceil(parseDurationOption('ttl', ttl) / 1_000);
   if (seconds >= 1 && seconds <= MAX_EXPIRY_SECONDS) return seconds * 1_000;
   const expected = `more than 0 and at most ${MAX_EXPIRY_SECONDS} seconds`;

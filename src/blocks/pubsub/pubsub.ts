@@ -65,7 +65,7 @@ export class PubSub {
    * @example
    * ```ts
    * const orders = defineTopic<{ id: number }>('orders');
-   * await sidecar.pubsub.publish(orders, { id: 1 }, { ttlMs: 60_000 });
+   * await sidecar.pubsub.publish(orders, { id: 1 }, { ttl: '1m' });
    * ```
    */
   publish<Input>(topic: TopicDefinition<Input, unknown>, data: NoInfer<Input>, options?: PublishOptions): Promise<void>;

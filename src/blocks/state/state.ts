@@ -1,6 +1,7 @@
 import type { StoredValue } from '../../components/key-value.ts';
 import { MAX_TTL_SECONDS } from '../../components/key-value-options.ts';
 import { isSidecarError, messageOf } from '../../errors.ts';
+import type { Duration } from '../../util/duration.ts';
 import { parseDurationOption } from '../../util/duration-option.ts';
 import { jsonTextOf } from '../../util/json-value.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
@@ -37,10 +38,9 @@ export interface StateWriteOptions {
 /** Options of {@link State.set}. @public */
 export interface SetStateOptions extends StateWriteOptions {
   /**
-   * How long the value exists: milliseconds, or a duration such as `30s`, at most 2,147,483,647 seconds; 0 for ever.
-   * Default: as the store says.
+   * How long the value exists, at most 2,147,483,647 seconds; 0 for ever. Default: as the store says.
    */
-  readonly ttl?: number | string | undefined;
+  readonly ttl?: Duration | undefined;
 }
 
 /** Options of {@link State.update}. @public */
@@ -328,7 +328,7 @@ function conditionOf({
   return { etag, isFirstWrite: ifAbsent, isStrong: false };
 }
 
-function ttlMsOf(ttl: number | string): number {
+function ttlMsOf(ttl: Duration): number {
   const ms = parseDurationOption('ttl', ttl, malformed);
   if (ms <= MAX_TTL_SECONDS * 1_000) return ms;
   throw malformed(`ttl is ${shown(ttl)}: expected at most ${MAX_TTL_SECONDS} seconds`);

@@ -1,6 +1,7 @@
 import { DEFAULT_MAX_CRASHES } from '../../util/crashes.ts';
 import { definedOnly } from '../../util/defined-only.ts';
-import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../../util/options-schema.ts';
+import { type Duration, msOf } from '../../util/duration.ts';
+import { DURATION, type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../../util/options-schema.ts';
 import type { WorkflowStatus } from './model/instance.ts';
 
 /** Options of workflows. @public */
@@ -15,10 +16,10 @@ export interface WorkflowsOptions {
    */
   readonly maxIdleInstances?: number;
   /**
-   * How long instances and activities wait for unregistered code, in milliseconds, from when this process first needs
-   * it. After that, they fail with `NotRegisteredError`; 0: at once. Default: no limit.
+   * How long instances and activities wait for unregistered code, from when this process first needs it. After that,
+   * they fail with `NotRegisteredError`; 0: at once. Default: no limit.
    */
-  readonly missingCodeTimeoutMs?: number;
+  readonly missingCodeTimeout?: Duration;
   /**
    * How often in a row the process may end while the same attempt of an activity is under way before that attempt
    * counts as failed, and the activity's retry policy decides what follows. The first time is not counted, nor is a
@@ -30,19 +31,19 @@ export interface WorkflowsOptions {
 }
 
 /**
- * How long finished instances are kept, in milliseconds, and how many. The other times override `anyTerminalMs`.
+ * How long finished instances are kept, and how many. The other times override `anyTerminal`.
  *
  * @public
  */
 export interface WorkflowRetention {
-  /** Completed instances. Default: `anyTerminalMs`. */
-  readonly completedMs?: number;
-  /** Failed instances. Default: `anyTerminalMs`. */
-  readonly failedMs?: number;
-  /** Terminated instances. Default: `anyTerminalMs`. */
-  readonly terminatedMs?: number;
+  /** Completed instances. Default: `anyTerminal`. */
+  readonly completed?: Duration;
+  /** Failed instances. Default: `anyTerminal`. */
+  readonly failed?: Duration;
+  /** Terminated instances. Default: `anyTerminal`. */
+  readonly terminated?: Duration;
   /** All finished instances. Default: no limit. */
-  readonly anyTerminalMs?: number;
+  readonly anyTerminal?: Duration;
   /**
    * The maximum number of finished instances of the app ID; those that finished longest ago are removed. It may be
    * exceeded by a tenth, and by 100 for each host. Default: no limit.
@@ -55,19 +56,19 @@ export const WORKFLOWS_OPTIONS_SCHEMA: JsonSchema = optionsSchema<WorkflowsOptio
   maxConcurrentWorkflows: POSITIVE,
   maxConcurrentActivities: POSITIVE,
   maxIdleInstances: NOT_NEGATIVE,
-  missingCodeTimeoutMs: NOT_NEGATIVE,
+  missingCodeTimeout: DURATION,
   maxCrashes: NOT_NEGATIVE,
   retention: optionsSchema<WorkflowRetention>({
-    completedMs: NOT_NEGATIVE,
-    failedMs: NOT_NEGATIVE,
-    terminatedMs: NOT_NEGATIVE,
-    anyTerminalMs: NOT_NEGATIVE,
+    completed: DURATION,
+    failed: DURATION,
+    terminated: DURATION,
+    anyTerminal: DURATION,
     maxCount: NOT_NEGATIVE,
   }),
 });
 
 /** Options, complete. */
-export interface WorkflowsSettings extends Required<Omit<WorkflowsOptions, 'missingCodeTimeoutMs' | 'retention'>> {
+export interface WorkflowsSettings extends Required<Omit<WorkflowsOptions, 'missingCodeTimeout' | 'retention'>> {
   /** How long to wait for unregistered code, in milliseconds; `undefined` for no limit. */
   readonly missingCodeTimeoutMs: number | undefined;
   readonly retention: Readonly<Record<'completedMs' | 'failedMs' | 'terminatedMs' | 'maxCount', number | undefined>>;
@@ -85,22 +86,22 @@ export function retentionOf(
 
 /** Fills in defaults. */
 export function resolveWorkflows({
-  missingCodeTimeoutMs,
+  missingCodeTimeout,
   retention = {},
   ...limits
 }: WorkflowsOptions): WorkflowsSettings {
-  const { completedMs, failedMs, terminatedMs, anyTerminalMs, maxCount } = retention;
+  const { completed, failed, terminated, anyTerminal, maxCount } = retention;
   return {
     maxConcurrentWorkflows: 1_000,
     maxConcurrentActivities: 1_000,
     maxIdleInstances: 10_000,
     maxCrashes: DEFAULT_MAX_CRASHES,
     ...definedOnly(limits),
-    missingCodeTimeoutMs,
+    missingCodeTimeoutMs: msOf(missingCodeTimeout),
     retention: {
-      completedMs: completedMs ?? anyTerminalMs,
-      failedMs: failedMs ?? anyTerminalMs,
-      terminatedMs: terminatedMs ?? anyTerminalMs,
+      completedMs: msOf(completed ?? anyTerminal),
+      failedMs: msOf(failed ?? anyTerminal),
+      terminatedMs: msOf(terminated ?? anyTerminal),
       maxCount,
     },
   };

@@ -77,7 +77,7 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
    * @example
    * ```ts
    * const checkout = defineWorkflow('checkout', async (_ctx, order: { id: string }) => `receipt of ${order.id}`);
-   * const receipt = await sidecar.workflows.run(checkout, 'order-1').result({ timeoutMs: 60_000 });
+   * const receipt = await sidecar.workflows.run(checkout, 'order-1').result({ timeout: 60_000 });
    * console.log(receipt);
    * ```
    */

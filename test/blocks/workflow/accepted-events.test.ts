@@ -130,7 +130,7 @@ describe('events that are there when a run begins', () => {
   test('are all taken by polls with timeoutMs 0', async () => {
     await using world = await workflowWorld(
       inCode(async (ctx) => {
-        const polls = ['add', 'add', 'add', 'sub', 'sub'].map((name) => ctx.waitForEvent(name, { timeoutMs: 0 }));
+        const polls = ['add', 'add', 'add', 'sub', 'sub'].map((name) => ctx.waitForEvent(name, { timeout: 0 }));
         return (await Promise.allSettled(polls)).map((poll) => (poll.status === 'fulfilled' ? poll.value : null));
       }),
     );

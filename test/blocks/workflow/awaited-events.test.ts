@@ -20,7 +20,7 @@ test('the event that it waits for, and one that came with another name', async (
 
 test('each name once, in whatever case, as long as the wait has not timed out', async () => {
   await using world = await worldOf(async (ctx) => {
-    const waits = [ctx.waitForEvent('Go'), ctx.waitForEvent('GO'), ctx.waitForEvent('late', { timeoutMs: 1_000 })];
+    const waits = [ctx.waitForEvent('Go'), ctx.waitForEvent('GO'), ctx.waitForEvent('late', { timeout: 1_000 })];
     await ctx.all(waits.map((wait) => wait.catch(() => undefined)));
   });
   expect((await world.run('flow')).awaitedEvents).toEqual(['Go', 'late']);

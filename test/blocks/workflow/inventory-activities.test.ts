@@ -220,7 +220,7 @@ describe('activities over a restart', () => {
           ]),
         );
       },
-      { stopTimeoutMs: 0 },
+      { stopTimeout: 0 },
     );
     await world.sidecar.workflows.start('patient', undefined, { instanceId: 'one' });
     await expect.poll(() => world.seen).toEqual(['hanging']);

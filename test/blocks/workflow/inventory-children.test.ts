@@ -95,7 +95,7 @@ describe('child workflows', () => {
   test('an event that a child or an activity did not get in time is no timeout of the parent', async () => {
     await using world = await workflowWorld(({ workflows }) =>
       workflows.register(
-        defineWorkflow('hasty', (ctx) => ctx.waitForEvent('go', { timeoutMs: 0 })),
+        defineWorkflow('hasty', (ctx) => ctx.waitForEvent('go', { timeout: 0 })),
         defineActivity('hasty', () => {
           throw new EventTimeoutError('event "go"', { errorType: 'Error', message: 'no' });
         }),

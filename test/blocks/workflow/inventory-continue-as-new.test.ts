@@ -31,7 +31,7 @@ function register(sidecar: Sidecar, world: WorkflowWorld): void {
       return turns === 1 ? next : ctx.continueAsNew({ said: next, turns: turns - 1 });
     }),
     defineWorkflow('forgetful', async (ctx, round: number) => {
-      if (round === 2) return ctx.waitForEvent('kept', { timeoutMs: 0 }).catch(() => 'nothing kept');
+      if (round === 2) return ctx.waitForEvent('kept', { timeout: 0 }).catch(() => 'nothing kept');
       await ctx.waitForEvent('go');
       return ctx.continueAsNew(2, { keepEvents: false });
     }),

@@ -1,6 +1,6 @@
 /** What Dapr's own tests of external events and timers show. */
 import { describe, expect, test } from 'vitest';
-import { defineWorkflow, type Sidecar } from '../../../src/index.ts';
+import { type Duration, defineWorkflow, type Sidecar } from '../../../src/index.ts';
 import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
 
 const MINUTE_MS = 60_000;
@@ -14,21 +14,21 @@ function register(sidecar: Sidecar): void {
     }),
     defineWorkflow('limited', async (ctx, timeoutMs: number) => {
       try {
-        return ['came', await ctx.waitForEvent('go', { timeoutMs })];
+        return ['came', await ctx.waitForEvent('go', { timeout: timeoutMs })];
       } catch (error) {
         return ['late', (error as Error).name];
       }
     }),
     defineWorkflow('limitedTwice', async (ctx) => {
-      const first = await ctx.waitForEvent('go', { timeoutMs: MINUTE_MS });
+      const first = await ctx.waitForEvent('go', { timeout: MINUTE_MS });
       await ctx.sleep('2m');
-      return [first, await ctx.waitForEvent('go', { timeoutMs: MINUTE_MS })];
+      return [first, await ctx.waitForEvent('go', { timeout: MINUTE_MS })];
     }),
     defineWorkflow('both', async (ctx) => {
       const events = [ctx.waitForEvent('x'), ctx.waitForEvent('x'), ctx.waitForEvent('y')];
       return Promise.all(events);
     }),
-    defineWorkflow('until', async (ctx, until: string | number) => {
+    defineWorkflow('until', async (ctx, until: Duration | `${number}-${number}-${number}T${string}`) => {
       await ctx.sleep(typeof until === 'string' && until.endsWith('Z') ? new Date(until) : until);
       return ctx.now();
     }),
@@ -112,7 +112,7 @@ test('a limit of 0: over at once, unless the event is there already', async () =
     register(sidecar);
     sidecar.workflows.register(
       defineWorkflow('look', async (ctx) => {
-        const look = (): Promise<unknown> => ctx.waitForEvent('go', { timeoutMs: 0 }).catch(() => 'nothing');
+        const look = (): Promise<unknown> => ctx.waitForEvent('go', { timeout: 0 }).catch(() => 'nothing');
         const before = await look();
         await ctx.waitForEvent('look');
         return [before, await look(), await look()];

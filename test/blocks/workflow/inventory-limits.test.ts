@@ -80,14 +80,14 @@ describe('retention', () => {
   const NAMES = { completed: 'completing', failed: 'failing', terminated: 'waiting' } as const;
 
   test.each<[retention: WorkflowRetention, hours: Readonly<Record<keyof typeof NAMES, number>>]>([
-    [{ anyTerminalMs: HOUR_MS }, { completed: 1, failed: 1, terminated: 1 }],
-    [{ completedMs: HOUR_MS }, { completed: 1, failed: 0, terminated: 0 }],
+    [{ anyTerminal: HOUR_MS }, { completed: 1, failed: 1, terminated: 1 }],
+    [{ completed: HOUR_MS }, { completed: 1, failed: 0, terminated: 0 }],
     [
-      { anyTerminalMs: HOUR_MS, failedMs: 3 * HOUR_MS },
+      { anyTerminal: HOUR_MS, failed: 3 * HOUR_MS },
       { completed: 1, failed: 3, terminated: 1 },
     ],
     [
-      { terminatedMs: 2 * HOUR_MS, failedMs: HOUR_MS },
+      { terminated: 2 * HOUR_MS, failed: HOUR_MS },
       { completed: 0, failed: 1, terminated: 2 },
     ],
   ])('%j: gone after so many hours', async (retention, hours) => {
@@ -106,7 +106,7 @@ describe('retention', () => {
   });
 
   test('the longest retention keeps all: instances end, their activities run once, and no timer waits', async () => {
-    const retention = { anyTerminalMs: Number.MAX_SAFE_INTEGER };
+    const retention = { anyTerminal: Number.MAX_SAFE_INTEGER };
     await using world = await workflowWorld(
       (sidecar, { seen }) => {
         register(sidecar);
@@ -124,7 +124,7 @@ describe('retention', () => {
   });
 
   test('over a restart; nothing is left of what is gone', async () => {
-    await using world = await workflowWorld(register, { workflows: { retention: { anyTerminalMs: HOUR_MS } } });
+    await using world = await workflowWorld(register, { workflows: { retention: { anyTerminal: HOUR_MS } } });
     const before = await world.size();
     await world.run('completing');
     await world.clock.advance('30m');
@@ -137,7 +137,7 @@ describe('retention', () => {
   });
 
   test('an ID that is used again is kept for its own time', async () => {
-    await using world = await workflowWorld(register, { workflows: { retention: { anyTerminalMs: HOUR_MS } } });
+    await using world = await workflowWorld(register, { workflows: { retention: { anyTerminal: HOUR_MS } } });
     await world.run('completing');
     await world.clock.advance('40m');
     await world.run('waiting');

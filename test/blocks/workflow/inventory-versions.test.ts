@@ -170,8 +170,8 @@ describe('an instance that has passed a patch, in code that does not know it', (
     expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'newer' });
   });
 
-  test('fails after missingCodeTimeoutMs, with both sides', async () => {
-    await using world = await workflowWorld(patched, { workflows: { missingCodeTimeoutMs: 60_000 } });
+  test('fails after missingCodeTimeout, with both sides', async () => {
+    await using world = await workflowWorld(patched, { workflows: { missingCodeTimeout: 60_000 } });
     await world.run('flow');
     await world.restart(before);
     expect(await world.raise('go')).toMatchObject(waits);
@@ -232,7 +232,7 @@ describe('code that no longer fits its history', () => {
     ],
   ])('an exception %s: FAILED with NonDeterminismError, which has it as its cause', async (what, code, message) => {
     // One that has passed a patch would wait for code that knows it.
-    const workflows = { missingCodeTimeoutMs: 0 };
+    const workflows = { missingCodeTimeout: 0 };
     await using world = await workflowWorld(what.includes('patch') ? patchedLate : before, { workflows });
     await world.run('flow');
     await world.restart(release(code));

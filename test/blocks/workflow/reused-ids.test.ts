@@ -4,7 +4,7 @@ import { KeptStore } from '../../support/kept-store.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 
 const approval = defineWorkflow('approval', async (ctx, order: number) => {
-  const by = await ctx.waitForEvent<string>('approved', { timeoutMs: 300 }).catch(() => 'nobody');
+  const by = await ctx.waitForEvent<string>('approved', { timeout: 300 }).catch(() => 'nobody');
   return `order ${order}: ${by}`;
 });
 const other = defineWorkflow('other', () => 1);

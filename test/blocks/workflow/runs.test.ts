@@ -84,7 +84,7 @@ describe('the run of a start', () => {
   test('does not outlast its time-out, and goes on', async () => {
     await using world = await workflowWorld(registering);
     const run = await world.sidecar.workflows.start(waiting, 'why');
-    const error = errorOf(run.result({ timeoutMs: 5_000 }));
+    const error = errorOf(run.result({ timeout: 5_000 }));
     await world.clock.advance('6s');
     expect(await error).toMatchObject({ code: 'ERR_WORKFLOW_TIMEOUT' });
     await run.raise('answer', 'late');

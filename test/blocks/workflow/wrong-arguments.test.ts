@@ -32,8 +32,14 @@ const FILTERS: readonly (readonly [filter: object, message: string])[] = [
   ],
   [{ status: null }, `status in WHAT is null: expected ${STATUSES}`],
   [{ status: 5 }, `status in WHAT is 5: expected ${STATUSES}`],
-  [{ since: '12h' }, 'since in WHAT is "12h": expected a Date or milliseconds since 1970'],
-  [{ since: new Date(Number.NaN) }, 'since in WHAT is an invalid Date: expected a Date or milliseconds since 1970'],
+  [
+    { since: '12h' },
+    'since in WHAT is "12h": expected an instant: a Date, a number of milliseconds since 1970, or a text such as 2026-05-01T12:00:00Z',
+  ],
+  [
+    { since: new Date(Number.NaN) },
+    'since in WHAT is an invalid Date: expected an instant: a Date, a number of milliseconds since 1970, or a text such as 2026-05-01T12:00:00Z',
+  ],
 ];
 const BULK: readonly (keyof Workflows)[] = ['terminateAll', 'purgeAll', 'rerunAll'];
 
@@ -81,7 +87,7 @@ describe('a start', () => {
     [Number.NaN, 'NaN'],
   ])('at %s', async (startAt, shown) => {
     const error = await errorOf((workflows) => workflows['start']?.('echo', 1, { startAt }));
-    const message = `startAt in options of start is ${shown}: expected a Date or milliseconds since 1970`;
+    const message = `startAt in options of start is ${shown}: expected an instant: a Date, a number of milliseconds since 1970, or a text such as 2026-05-01T12:00:00Z`;
     expect(error).toMatchObject({ code: 'ERR_BAD_REQUEST', message });
   });
 

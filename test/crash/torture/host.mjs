@@ -190,7 +190,7 @@ async function raise({ id, token }) {
   await call('raise', token, () => workflows.raiseEvent(id, 'go', { token, value: 10 }));
   if (Math.random() > 0.3) return;
   await call('wait', token, async () => {
-    const { status, output } = await workflows.run(id).ended({ timeoutMs: 20_000 });
+    const { status, output } = await workflows.run(id).ended({ timeout: 20_000 });
     const expected = Number(id.split('-').at(-1)) + 1_111;
     if (status !== 'COMPLETED' || output !== expected) throw Object.assign(new Error(), { code: 'WRONG_RESULT' });
   });

@@ -99,8 +99,8 @@ export class FuzzedSidecar implements AsyncDisposable {
       placement: { enabled: true },
       // Without keys a sidecar believes what another one claims to be; with them nobody can claim to be another.
       identity: { keys: [{ secret: 'of-nobody-else-at-least-32-bytes-long' }] },
-      deliveryTimeoutMs: 2_000,
-      stopTimeoutMs: 3_000,
+      deliveryTimeout: 2_000,
+      stopTimeout: 3_000,
       logger: this.logger,
       ...(directory === undefined ? {} : { state: embedded({ path: directory }) }),
     };
@@ -162,6 +162,6 @@ function registerWorkflows({ workflows }: Sidecar): void {
   });
   workflows.register('echo', (context, input) => context.callActivity('echo', input));
   workflows.register('fail', (context) => context.callActivity('fail'));
-  workflows.register('wait', (context) => context.waitForEvent('go', { timeoutMs: 60_000 }));
+  workflows.register('wait', (context) => context.waitForEvent('go', { timeout: 60_000 }));
   workflows.register('parent', (context, input) => context.callChild('echo', input));
 }

@@ -17,7 +17,7 @@ const LONG = 'x'.repeat(20_000);
 /** A sidecar on a store. */
 export function sidecarOn(state: StateDefinition, logger: Logger): Sidecar {
   const sidecar = new Sidecar({
-    ...{ appId: 'shop', components: [durablePubSub(PUBSUB)], state, logger, stopTimeoutMs: 300 },
+    ...{ appId: 'shop', components: [durablePubSub(PUBSUB)], state, logger, stopTimeout: 300 },
   });
   const { workflows } = sidecar;
   workflows.registerActivity('echo', (_context, input) => input);
@@ -158,7 +158,7 @@ export class Examination {
     const { workflows } = this.#sidecar;
     if ((await workflows.get(id)) === undefined) return undefined;
     await workflows.raiseEvent(id, 'go', 1);
-    const state = await workflows.run(id).ended({ timeoutMs: 1_000 });
+    const state = await workflows.run(id).ended({ timeout: 1_000 });
     if (state.status === 'FAILED') this.#told.push(`${id}: ${state.failure?.message}`);
     return state;
   }

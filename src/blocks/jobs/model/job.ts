@@ -1,4 +1,5 @@
 import type { IfJobExists, JobOutcome } from '../../../timed/job.ts';
+import type { Duration } from '../../../util/duration.ts';
 
 /**
  * The handling of a failed run. `constant` retries up to `maxRetries` times (`null` or unset: without limit), at an
@@ -18,14 +19,14 @@ export interface JobOptions<T = unknown> {
    */
   readonly schedule?: string;
   /**
-   * When the job runs first, or its only time without `schedule`: an RFC 3339 instant (without an offset: the server's
-   * local time) or a duration from now in Go's or ISO 8601's format (`10m`, `P1D`).
+   * When the job runs first, or its only time without `schedule`: a duration from now on (`10m`, `3d`, `P1M`; a number
+   * is one of milliseconds), a `Date`, or a text of RFC 3339 (without an offset: the server's local time).
    */
-  readonly dueTime?: string | Date;
+  readonly dueTime?: number | string | Date;
   /** How many times it runs, 1 to 2³¹−1; more than 1 needs `schedule`. Default: until it expires, or forever. */
   readonly repeats?: number;
   /** When it expires, in the forms of `dueTime`; needs `schedule`. Default: never. */
-  readonly ttl?: string | Date;
+  readonly ttl?: number | string | Date;
   /** The data of each run: any JSON value. Default: none. */
   readonly data?: T;
   /** How to treat an existing job of the same name. Default `fail`. */
@@ -41,22 +42,22 @@ export interface JobDefinition<T = unknown> {
   /** As in {@link JobOptions.schedule}. */
   readonly schedule: string;
   /** When it runs first after it was created or its times were changed. Default: the next time of `schedule`. */
-  readonly dueTime?: string | Date;
+  readonly dueTime?: number | string | Date;
   /** The data of each run: any JSON value. Default: none. */
   readonly data?: T;
   /** Default: 3 retries, 1 second apart. */
   readonly failurePolicy?: JobFailurePolicy;
-  /** As in {@link JobHandlerOptions.timeoutMs}: it belongs to the function and is not stored with the job. */
-  readonly timeoutMs?: number;
+  /** As in {@link JobHandlerOptions.timeout}: it belongs to the function and is not stored with the job. */
+  readonly timeout?: Duration;
 }
 
 /** Options of a function that runs jobs. @public */
 export interface JobHandlerOptions {
   /**
-   * When the signal of a run fires, in milliseconds after the run begins. The run still lasts until the function
-   * returns, and the job's next run waits for that. Default 0: never.
+   * How long after the begin of a run its signal fires; 0 for never. The run still lasts until the function returns,
+   * and the job's next run waits for that. Default 0.
    */
-  readonly timeoutMs?: number;
+  readonly timeout?: Duration;
 }
 
 /** A scheduled job without its data: its options as they were set, and its progress. @public */

@@ -16,7 +16,7 @@ import { UnhandledJobs } from './unhandled.ts';
 const DONE: AttemptOutcome = { kind: 'done' };
 const HEADERS: HeaderMap = { 'content-type': 'application/json' };
 /** Where the time limit of a run can be changed. */
-const REMEDY = 'the limit is jobs.timeoutMs (insidecar run: --job-timeout); 0 is no limit';
+const REMEDY = 'the limit is jobs.timeout (insidecar run: --job-timeout); 0 is no limit';
 
 /** The dependencies of {@link JobDelivery}. */
 export type JobDeliveryDeps = Pick<JobsDeps, 'app' | 'timeLimitMs' | 'clock' | 'logger' | 'apart' | 'probe'>;

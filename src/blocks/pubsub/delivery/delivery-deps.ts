@@ -41,7 +41,7 @@ export function routeLimit(
 ): AppTimeLimit {
   const ownMs = ownLimitMs(spec, pubsub);
   if (ownMs === undefined)
-    return { timeLimitMs, remedy: 'the limit is deliveryTimeoutMs (insidecar run: --delivery-timeout); 0 is no limit' };
+    return { timeLimitMs, remedy: 'the limit is deliveryTimeout (insidecar run: --delivery-timeout); 0 is no limit' };
   const setBy =
     spec.timeoutMs === undefined
       ? "the time-out of the component's resiliency policy"

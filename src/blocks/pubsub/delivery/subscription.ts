@@ -45,7 +45,7 @@ export interface SubscriptionOptions {
   readonly retry?: RetryOptions;
   /**
    * How long the application may take for a message, in milliseconds; 0 for no limit. Default: the time-out of the
-   * component's resiliency policy, else the option `deliveryTimeoutMs`.
+   * component's resiliency policy, else the option `deliveryTimeout`.
    */
   readonly timeoutMs?: number;
   /**

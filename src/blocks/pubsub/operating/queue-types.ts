@@ -1,5 +1,6 @@
 import type { DeadLetterOrigin } from '../../../components/pubsub.ts';
 import type { GroupQueue, QueuedState, QueueEntry } from '../../../components/queue-access.ts';
+import type { Instant } from '../../../util/duration.ts';
 import type { RouteRule } from '../delivery/subscription.ts';
 import type { QueueName, SubscriptionInfo } from '../delivery/subscription-info.ts';
 
@@ -49,10 +50,10 @@ export interface QueuedPage {
 export interface DeadLetterFilter extends Partial<Pick<DeadLetterOrigin, 'topic' | 'group'>> {
   /** A part of the reason. */
   readonly reason?: string;
-  /** Dead letters of this instant and later ones: a `Date`, or milliseconds since 1970. */
-  readonly since?: Date | number;
+  /** Dead letters of this instant and later ones. */
+  readonly since?: Instant;
   /** Dead letters before this instant. */
-  readonly until?: Date | number;
+  readonly until?: Instant;
 }
 
 /** Messages of a queue: by their keys, all, or dead letters by their origin. @public */

@@ -1,4 +1,5 @@
 import type { GroupQueue, QueueEntry, QueueSelection } from '../../../components/queue-access.ts';
+import { readInstant } from '../../../util/duration.ts';
 import {
   ANYTHING,
   BOOLEAN,
@@ -47,8 +48,8 @@ export function parseSelection(selection: MessageSelection): QueueSelection {
   }
   checkOptions('the selection of messages', selection, FILTER_FIELDS, badRequest);
   const { topic, group, reason } = selection;
-  const since = Number(selection.since ?? Number.NEGATIVE_INFINITY);
-  const until = Number(selection.until ?? Number.POSITIVE_INFINITY);
+  const since = readInstant(selection.since) ?? Number.NEGATIVE_INFINITY;
+  const until = readInstant(selection.until) ?? Number.POSITIVE_INFINITY;
   const matches = ({ message: { deadLetter } }: QueueEntry): boolean => {
     if (deadLetter === undefined) return false;
     const at = Date.parse(deadLetter.at);

@@ -1,5 +1,6 @@
 import type { Trace } from '../../../components/pubsub.ts';
 import { SidecarError } from '../../../errors.ts';
+import { DURATION_FORMS, type Duration, readDuration } from '../../../util/duration.ts';
 import { checkFields, fieldNames, nameOfKind } from '../../../util/known-fields.ts';
 import { shown } from '../../../util/shown.ts';
 import { type Metadata, metadataFrom, NO_METADATA } from '../../request-metadata.ts';
@@ -13,8 +14,8 @@ export interface PublishOptions {
   readonly contentType?: string;
   /** Publish the bytes without an envelope. Default `false`. */
   readonly rawPayload?: boolean;
-  /** The time to live of the message, in milliseconds. Default: no limit. */
-  readonly ttlMs?: number;
+  /** The time to live of the message, more than 0. Default: no limit. */
+  readonly ttl?: Duration;
   /** Attributes of the envelope that replace the sidecar's own. */
   readonly cloudEvent?: {
     readonly id?: string;
@@ -48,7 +49,7 @@ export interface BulkPublishOptions extends Omit<PublishOptions, 'contentType'> 
 
 const BULK_PUBLISH_FIELDS = fieldNames<BulkPublishOptions>({
   rawPayload: true,
-  ttlMs: true,
+  ttl: true,
   cloudEvent: true,
   metadata: true,
   trace: true,
@@ -57,7 +58,7 @@ const BULK_PUBLISH_FIELDS = fieldNames<BulkPublishOptions>({
 const PUBLISH_FIELDS = fieldNames<PublishOptions>({
   contentType: true,
   rawPayload: true,
-  ttlMs: true,
+  ttl: true,
   cloudEvent: true,
   metadata: true,
   trace: true,
@@ -73,14 +74,14 @@ const ENTRY_FIELDS = fieldNames<BulkPublishEntry>({ entryId: true, event: true, 
 /** @throws SidecarError `ERR_CONFIGURATION` for an unknown field; `ERR_PUBSUB_REQUEST_METADATA` for a wrong time. */
 export function checkPublishOptions(options: PublishOptions): void {
   check(options, PUBLISH_FIELDS, 'options of publish');
-  checkTtl(options.ttlMs, 'publish');
+  checkTtl(options.ttl, 'publish');
   checkEvent(options);
 }
 
 /** Checks the options of a bulk publish and its entries. */
 export function checkBulkOptions(options: BulkPublishOptions, entries: readonly BulkPublishEntry[]): void {
   check(options, BULK_PUBLISH_FIELDS, 'options of publishBulk');
-  checkTtl(options.ttlMs, 'publishBulk');
+  checkTtl(options.ttl, 'publishBulk');
   checkEvent(options);
   if (!Array.isArray(entries)) {
     const problem = `entries of publishBulk are ${nameOfKind(entries)}: expected an array`;
@@ -90,11 +91,13 @@ export function checkBulkOptions(options: BulkPublishOptions, entries: readonly 
 }
 
 /** As a part of the metadata, it would be refused as something else than what was written. */
-function checkTtl(ttlMs: unknown, what: string): void {
-  if (ttlMs === undefined || (Number.isFinite(ttlMs) && Number(ttlMs) > 0)) return;
+function checkTtl(ttl: unknown, what: string): void {
+  if (ttl === undefined) return;
+  const ms = readDuration(ttl);
+  if (ms !== undefined && Number.isFinite(ms) && ms > 0) return;
   throw new SidecarError(
     'ERR_PUBSUB_REQUEST_METADATA',
-    `ttlMs in options of ${what} is ${shown(ttlMs)}: expected a positive number of milliseconds`,
+    `ttl in options of ${what} is ${shown(ttl)}: expected ${DURATION_FORMS}, of more than 0`,
   );
 }
 
@@ -108,12 +111,12 @@ function check(given: unknown, known: ReadonlySet<string>, what: string): void {
 
 /** Converts options in code to metadata. */
 export function metadataOf(options: BulkPublishOptions): Metadata {
-  const { rawPayload, ttlMs, cloudEvent = {}, metadata = {}, maxBulkPubBytes: maxBytes } = options;
+  const { rawPayload, ttl, cloudEvent = {}, metadata = {}, maxBulkPubBytes: maxBytes } = options;
   const entries = Object.entries(metadata);
   for (const [name, value] of Object.entries(cloudEvent))
     if (value !== undefined) entries.push([`cloudevent.${name}`, value]);
   if (rawPayload !== undefined) entries.push(['rawPayload', String(rawPayload)]);
-  if (ttlMs !== undefined) entries.push(['ttl', `${ttlMs}ms`]);
+  if (ttl !== undefined) entries.push(['ttl', `${readDuration(ttl)}ms`]);
   if (maxBytes !== undefined) entries.push(['maxBulkPubBytes', String(maxBytes)]);
   return entries.length === 0 ? NO_METADATA : metadataFrom(entries);
 }

@@ -1,9 +1,10 @@
 import { SidecarError } from '../../../errors.ts';
 import { LAST_INSTANT } from '../../../util/clock.ts';
-import { parseGoDuration } from '../../../util/duration.ts';
+import { DURATION_FORMS, type Duration, readDuration, readInstant } from '../../../util/duration.ts';
 import { parseDurationOption } from '../../../util/duration-option.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
+import { shown } from '../../../util/shown.ts';
 import type {
   CallActivityOptions,
   CallChildOptions,
@@ -64,7 +65,7 @@ const MAX_STATUS_LENGTH = 64 * 1024;
 const NO_OPTIONS = Object.freeze({});
 const ACTIVITY_FIELDS = fieldNames<CallActivityOptions>({ retry: true, timeout: true });
 const CHILD_FIELDS = fieldNames<CallChildOptions>({ instanceId: true, retry: true });
-const EVENT_FIELDS = fieldNames<WaitForEventOptions>({ timeoutMs: true });
+const EVENT_FIELDS = fieldNames<WaitForEventOptions>({ timeout: true });
 const CONTINUE_FIELDS = fieldNames<ContinueAsNewOptions>({ keepEvents: true });
 
 class AsyncContext implements WorkflowContext {
@@ -123,20 +124,20 @@ class AsyncContext implements WorkflowContext {
     return this.#promise(this.#execution.callChild({ name, input: text, instanceId, retry }));
   }
 
-  sleep(until: number | string | Date): Promise<void> {
+  sleep(until: Duration | Date | string): Promise<void> {
     return this.#promise(this.#execution.createTimer(this.#instantOf(until)));
   }
 
-  #instantOf(until: number | string | Date): number {
-    if (until instanceof Date) return checkInstant(until.getTime(), 'an invalid Date');
-    const delayMs = typeof until === 'number' ? until : (parseGoDuration(until) ?? Number.NaN);
-    return checkInstant(this.#execution.now + delayMs, JSON.stringify(until));
+  #instantOf(until: Duration | Date | string): number {
+    const delayMs = readDuration(until);
+    return checkInstant(delayMs === undefined ? readInstant(until) : this.#execution.now + delayMs, until);
   }
 
   waitForEvent<Event>(name: string, options: WaitForEventOptions = {}): Promise<Event> {
     checkFields(options, EVENT_FIELDS, 'options of waitForEvent');
-    const { timeoutMs } = options;
-    if (timeoutMs !== undefined) checkInstant(this.#execution.now + timeoutMs, String(timeoutMs));
+    const { timeout } = options;
+    const timeoutMs = timeout === undefined ? undefined : Math.ceil(parseDurationOption('timeout', timeout));
+    if (timeoutMs !== undefined) checkInstant(this.#execution.now + timeoutMs, timeout);
     return this.#promise(this.#execution.waitForEvent(name, timeoutMs));
   }
 
@@ -191,10 +192,10 @@ function watched<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-function checkInstant(at: number, what: string): number {
-  if (Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);
+function checkInstant(at: number | undefined, given: unknown): number {
+  if (at !== undefined && Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);
   throw new SidecarError(
     'ERR_BAD_REQUEST',
-    `${what} is not a time to wait: expected milliseconds, such as 1h30m, or a Date`,
+    `${shown(given)} is not a time to wait: expected ${DURATION_FORMS}; or a Date, or a text such as 2026-05-01T12:00:00Z`,
   );
 }

@@ -24,8 +24,8 @@ export interface CallChildOptions {
 
 /** Options of waiting for an event. @public */
 export interface WaitForEventOptions {
-  /** How long to wait, in milliseconds. Default: no limit. */
-  readonly timeoutMs?: number;
+  /** How long to wait; with 0, only an event that has already arrived counts. Default: no limit. */
+  readonly timeout?: Duration;
 }
 
 /** Options of continuing as new. @public */
@@ -91,7 +91,7 @@ export interface WorkflowContext {
   callChild<Output = unknown>(name: string, input?: unknown, options?: CallChildOptions): Promise<Output>;
 
   /**
-   * Waits for a number of milliseconds, for a duration such as `1h30m`, or until an instant. Never shorter.
+   * Waits for a duration, or until an instant, a `Date` or a text of RFC 3339. Never shorter.
    *
    * @example
    * ```ts
@@ -100,15 +100,15 @@ export interface WorkflowContext {
    * });
    * ```
    */
-  sleep(until: number | string | Date): Promise<void>;
+  sleep(until: Duration | Date | `${number}-${number}-${number}T${string}`): Promise<void>;
 
   /**
    * Waits for an event. Case does not matter in names; events that arrived earlier are delivered in order, one at a time.
    *
-   * @throws EventTimeoutError from the promise, if no event arrives within `timeoutMs` milliseconds.
+   * @throws EventTimeoutError from the promise, if no event arrives within `timeout`.
    * @example
    * ```ts
-   * defineWorkflow('approval', async (ctx) => ctx.waitForEvent<{ by: string }>('approved', { timeoutMs: 86_400_000 }));
+   * defineWorkflow('approval', async (ctx) => ctx.waitForEvent<{ by: string }>('approved', { timeout: '1d' }));
    * ```
    */
   waitForEvent<Event = unknown>(name: string, options?: WaitForEventOptions): Promise<Event>;

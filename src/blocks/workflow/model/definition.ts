@@ -1,5 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
-import type { Duration } from '../../../util/duration.ts';
+import type { Duration, Instant } from '../../../util/duration.ts';
 import { checkFunction } from '../../../util/known-fields.ts';
 import { ANYTHING, badRequest, checkOptions, field, INSTANT, type OptionFields } from '../../../util/option-fields.ts';
 import { shown } from '../../../util/shown.ts';
@@ -154,7 +154,7 @@ export interface StartOptions {
   /** The effect on an existing instance of this ID, in this process or any other. Default `fail`. */
   readonly ifExists?: IfInstanceExists;
   /** When the instance begins. Default: now. */
-  readonly startAt?: Date | number;
+  readonly startAt?: Instant;
 }
 
 /** Input and options of a start; the input is optional if its type allows `undefined`. @public */

@@ -1,5 +1,6 @@
 import { SidecarError } from '../../../errors.ts';
-import { msOf, parseDurationOption } from '../../../util/duration-option.ts';
+import { msOf } from '../../../util/duration.ts';
+import { parseDurationOption } from '../../../util/duration-option.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import type { RetryPolicy } from './definition.ts';
 import type { WorkflowFailure } from './failure.ts';

@@ -1,19 +1,21 @@
 import { SidecarError } from '../../../errors.ts';
 import { cancelTokenOfSignal } from '../../../util/cancel-token.ts';
 import type { Clock, Timer } from '../../../util/clock.ts';
-import { badRequest, checkOptions, field, type OptionFields, SIGNAL } from '../../../util/option-fields.ts';
+import { type Duration, msOf } from '../../../util/duration.ts';
+import { duration } from '../../../util/duration-option.ts';
+import { badRequest, checkOptions, type OptionFields, SIGNAL } from '../../../util/option-fields.ts';
 import type { InstanceView } from '../model/instance.ts';
 
 /** Options of waiting for an instance. @public */
 export interface WaitOptions {
-  /** How long to wait, in milliseconds. Default: no limit. */
-  readonly timeoutMs?: number;
+  /** How long to wait. Default: no limit. */
+  readonly timeout?: Duration;
   /** Cancels the wait. */
   readonly signal?: AbortSignal;
 }
 
 const WAIT_FIELDS: OptionFields<WaitOptions> = {
-  timeoutMs: field((value) => typeof value === 'number' && !Number.isNaN(value), 'a number of milliseconds'),
+  timeout: duration(),
   signal: SIGNAL,
 };
 
@@ -49,7 +51,8 @@ export class Completions {
     options: WaitOptions,
   ): Promise<T> {
     checkOptions('options of waiting for a workflow', options, WAIT_FIELDS, badRequest);
-    const { timeoutMs, signal } = options;
+    const { timeout, signal } = options;
+    const timeoutMs = msOf(timeout);
     signal?.throwIfAborted();
     const line = new Line();
     const remove = this.#add(id, (view) => line.move(view));

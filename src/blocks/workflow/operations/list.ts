@@ -1,4 +1,5 @@
 import { checkNamePage } from '../../../util/check-limit.ts';
+import { type Instant, readInstant } from '../../../util/duration.ts';
 import {
   ANYTHING,
   BOOLEAN,
@@ -25,8 +26,8 @@ export interface WorkflowFilter {
   readonly name?: string;
   /** Only instances whose IDs begin with it. Default: all. */
   readonly prefix?: string;
-  /** Only instances that were started at this instant or later; a number is in milliseconds since 1970. Default: all. */
-  readonly since?: Date | number;
+  /** Only instances that were started at this instant or later. Default: all. */
+  readonly since?: Instant;
   /** Only children of this instance. Default: all instances. */
   readonly parentId?: string;
 }
@@ -111,7 +112,7 @@ function expectedStatus(given: unknown): string | undefined {
 /** Whether an instance is meant, by what its record tells. */
 function matcherOf({ name, since, ...filter }: WorkflowFilter): (record: InstanceRecord) => boolean {
   const statuses = statusesOf(filter);
-  const sinceAt = Number(since ?? Number.NEGATIVE_INFINITY);
+  const sinceAt = readInstant(since) ?? Number.NEGATIVE_INFINITY;
   return (record) =>
     (statuses?.has(record.status) ?? true) &&
     (name === undefined || record.name === name) &&

@@ -1,4 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
+import { readInstant } from '../../../util/duration.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
 import { checkPayload } from '../../../util/payload-limit.ts';
 import { checkStartOptions, type StartOptions } from '../model/definition.ts';
@@ -50,6 +51,6 @@ export function parseStart(
   const { instanceId = newId(), ifExists = 'fail', startAt = 0 } = options;
   checkWorkflowName(name);
   checkInstanceId(instanceId);
-  const at = Math.ceil(Number(startAt));
+  const at = Math.ceil(readInstant(startAt) ?? 0);
   return { instanceId, name, input: checkInput(input, 'the input of the workflow'), startAt: at, ifExists };
 }

@@ -113,7 +113,7 @@ test('jobs that ran beside it go on, and are not taken for it', async () => {
 });
 
 test('a stop in order is no crash, however long the run would take', async () => {
-  const lives = new JobLives(forever, { stopTimeoutMs: 20, jobs: { maxCrashes: 1 } });
+  const lives = new JobLives(forever, { stopTimeout: 20, jobs: { maxCrashes: 1 } });
   let life = await lives.next();
   await life.sidecar.jobs.schedule('long', { ...NOW, failurePolicy: { drop: {} } });
   for (const runs of [1, 2, 3, 4]) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type JobRun, Sidecar } from '../../../../src/index.ts';
+import { type Duration, type JobRun, Sidecar } from '../../../../src/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { listen } from '../../../support/http.ts';
 import { JobsWorld, jobsWorld, timeOf } from '../../../support/jobs-world.ts';
@@ -30,7 +30,7 @@ function warnings(lines: readonly LogLine[]): readonly unknown[] {
 
 describe('a run in code that takes long', () => {
   test('has no time-out by default: the next tick waits for its end, and it is a success', async () => {
-    await using world = await jobsWorld({ jobs: { timeoutMs: 5_000 } });
+    await using world = await jobsWorld({ jobs: { timeout: 5_000 } });
     const gate = new Gate();
     world.run = gate.pass;
     await world.sidecar.jobs.schedule('slow', { schedule: '@every 1m' });
@@ -46,7 +46,7 @@ describe('a run in code that takes long', () => {
   test('outlives its time-out: its signal fires, it keeps its place, and what comes in the end counts', async () => {
     await using world = await new JobsWorld().start();
     const gate = new Gate();
-    world.sidecar.jobs.handle('slow', gate.pass, { timeoutMs: 5_000 });
+    world.sidecar.jobs.handle('slow', gate.pass, { timeout: 5_000 });
     await world.sidecar.jobs.schedule('slow', { schedule: '@every 1m' });
     await world.clock.advance('64999ms');
     expect(gate.runs[0]?.run.signal.aborted).toBe(false);
@@ -67,7 +67,7 @@ describe('a run in code that takes long', () => {
   test('fails after its time-out: it is tried again as any other that fails', async () => {
     await using world = await new JobsWorld().start();
     const gate = new Gate();
-    world.sidecar.jobs.handle('*', gate.pass, { timeoutMs: 1_000 });
+    world.sidecar.jobs.handle('*', gate.pass, { timeout: 1_000 });
     const failurePolicy = { constant: { maxRetries: 1, interval: '10s' } };
     await world.sidecar.jobs.schedule('slow', { dueTime: '1s', failurePolicy });
     await world.clock.advance('1m');
@@ -84,7 +84,7 @@ describe('a run in code that takes long', () => {
   test('keeps its place among those that run at a time', async () => {
     await using world = await new JobsWorld({ jobs: { concurrency: 1 } }).start();
     const gate = new Gate();
-    world.sidecar.jobs.handle('slow', gate.pass, { timeoutMs: 1_000 });
+    world.sidecar.jobs.handle('slow', gate.pass, { timeout: 1_000 });
     world.handleAll('other');
     await world.sidecar.jobs.schedule('slow', { dueTime: '1s' });
     await world.sidecar.jobs.schedule('other', { dueTime: '2s' });
@@ -143,28 +143,31 @@ describe('a run in code that takes long', () => {
     const clock = virtualClock();
     await using sidecar = new Sidecar({ appId: 'shop', clock, logger: new RecordingLogger() });
     const gate = new Gate();
-    await sidecar.jobs.define('slow', { schedule: '@every 1m', timeoutMs: 2_000 }, gate.pass);
+    await sidecar.jobs.define('slow', { schedule: '@every 1m', timeout: 2_000 }, gate.pass);
     await sidecar.start();
     await clock.advance('62s');
     expect(gate.runs[0]?.run.signal.aborted).toBe(true);
     gate.runs[0]?.end();
-    expect(await sidecar.jobs.get('slow')).not.toHaveProperty('timeoutMs');
+    expect(await sidecar.jobs.get('slow')).not.toHaveProperty('timeout');
   });
 
-  test.each([-1, 1.5, Number.POSITIVE_INFINITY, '5s', Number.NaN])('a time-out of %s is refused', async (timeoutMs) => {
-    await using world = new JobsWorld();
-    const options = { timeoutMs: timeoutMs as number };
-    expect(() => world.sidecar.jobs.handle('a', () => undefined, options)).toThrow(
-      /^timeoutMs in options of the handler of jobs "a" is .+: expected a whole number of 0 or more$/,
-    );
-    const defined = world.sidecar.jobs.define('a', { schedule: '@daily', ...options }, () => undefined);
-    await expect(defined).rejects.toMatchObject({ code: 'ERR_CONFIGURATION' });
-  });
+  test.each([-1, '5 s', Number.POSITIVE_INFINITY, '-5s', Number.NaN])(
+    'a time-out of %s is refused',
+    async (timeout) => {
+      await using world = new JobsWorld();
+      const options = { timeout: timeout as Duration };
+      expect(() => world.sidecar.jobs.handle('a', () => undefined, options)).toThrow(
+        /^timeout in options of the handler of jobs "a" is .+: expected a duration: a number of milliseconds, or a text such as/,
+      );
+      const defined = world.sidecar.jobs.define('a', { schedule: '@daily', ...options }, () => undefined);
+      await expect(defined).rejects.toMatchObject({ code: 'ERR_CONFIGURATION' });
+    },
+  );
 
   test('an unknown option of a handler is refused', async () => {
     await using world = new JobsWorld();
-    const options = { timeout: 5 } as object;
-    expect(() => world.sidecar.jobs.handle('a', () => undefined, options)).toThrow(/"timeout"/);
+    const options = { timeoutMs: 5 } as object;
+    expect(() => world.sidecar.jobs.handle('a', () => undefined, options)).toThrow(/"timeoutMs"/);
   });
 });
 
@@ -210,7 +213,7 @@ describe('a run that is under way at a stop', () => {
         appId: 'shop',
         app: { port },
         state,
-        stopTimeoutMs: 100,
+        stopTimeout: 100,
         logger: new RecordingLogger(),
         nameResolution,
       });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nodeListener } from '../../../../src/index.ts';
+import { nodeListener, parseDuration } from '../../../../src/index.ts';
 import { listen, send } from '../../../support/http.ts';
 import { JobsWorld } from '../../../support/jobs-world.ts';
 
@@ -38,7 +38,7 @@ describe('a job that nobody handles', () => {
     await using world = await new JobsWorld().start();
     for (const dueTime of ['1m', '2m', '3m']) {
       await world.sidecar.jobs.schedule('report', { dueTime, ifExists: 'replace' });
-      await world.clock.advance(dueTime);
+      await world.clock.advance(parseDuration(dueTime));
     }
     expect(world.sidecar.metadata.get().unhandled).toEqual({ jobs: [{ name: 'report', count: 3 }] });
     expect(world.logger.at('warn')).toHaveLength(1);

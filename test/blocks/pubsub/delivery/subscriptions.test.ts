@@ -52,7 +52,7 @@ describe('subscriptions of an application that comes and goes', () => {
       components: [watched.definition],
       discoveries: [toTopic('first'), toTopic('second'), toTopic('third')],
       answer: ({ path }) => (path === '/first' ? NEVER : undefined),
-      stopTimeoutMs: 60_000,
+      stopTimeout: 60_000,
     });
     await world.send('POST', '/v1.0/publish/pubsub/first', { body: 1 });
     await goAndReturn(world);
@@ -87,7 +87,7 @@ describe('subscriptions of an application that comes and goes', () => {
         if (path === '/first') return new Promise((resolve) => (answerLate = resolve));
         return { body: { statuses: entries.map(({ entryId }) => ({ entryId, status: 'SUCCESS' })) } };
       },
-      stopTimeoutMs: 1_000,
+      stopTimeout: 1_000,
     });
     await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 1 });
     await world.clock.advance('1s');

@@ -43,7 +43,7 @@ const BRANCHES: readonly (readonly [
   reason: string,
 ])[] = [
   ['an activity that failed', (ctx) => ctx.callActivity(boom).then(() => 1), 'activity "boom" failed: no stock'],
-  ['an event that did not come', (ctx) => ctx.waitForEvent('go', { timeoutMs: 0 }).then(() => 1), 'event "go" failed'],
+  ['an event that did not come', (ctx) => ctx.waitForEvent('go', { timeout: 0 }).then(() => 1), 'event "go" failed'],
   [
     'an error made of it',
     async (ctx) => {

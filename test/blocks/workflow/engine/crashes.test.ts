@@ -116,7 +116,7 @@ test('activities that ran beside it go on, and are not taken for it', async () =
 });
 
 test('a stop in order is no crash, however long the activity would take', async () => {
-  const options = { stopTimeoutMs: 20, workflows: { maxCrashes: 1 } };
+  const options = { stopTimeout: 20, workflows: { maxCrashes: 1 } };
   const lives = new WorkflowLives(forever, options);
   let life = await lives.begin({ names: ['long'] });
   for (const runs of [1, 2, 3, 4]) {

@@ -35,7 +35,7 @@ const rich = defineWorkflow('rich', async (ctx, round: number) => {
     // Those that a client has repeated may come too late for the first round.
     if (event.endsWith(`${round}`)) events.add(event);
   }
-  const late = await ctx.waitForEvent('never', { timeoutMs: 500 }).catch((error: Error) => error.name);
+  const late = await ctx.waitForEvent('never', { timeout: 500 }).catch((error: Error) => error.name);
   void ctx.callActivity(add, [7, 7]);
   if (round === 1) {
     await ctx.sleep('2s');

@@ -345,8 +345,8 @@ test('events that an instance got before its workflow was registered come before
   expect(await world.settle('b')).toMatchObject({ status: 'COMPLETED', output: [1, 2] });
 });
 
-describe('missingCodeTimeoutMs', () => {
-  const limited = (missingCodeTimeoutMs: number) => ({ workflows: { missingCodeTimeoutMs } });
+describe('missingCodeTimeout', () => {
+  const limited = (missingCodeTimeout: number) => ({ workflows: { missingCodeTimeout } });
   const failed = (name: string) => ({ status: 'FAILED', failure: { message: expect.stringContaining(name) } });
 
   test('after it the activity fails, with its name and the time; what comes later fails at once', async () => {
@@ -404,7 +404,7 @@ describe('missingCodeTimeoutMs', () => {
   });
 
   test('must be milliseconds', () => {
-    expect(() => new Sidecar({ appId: 'shop', ...limited(-1) })).toThrow(/missingCodeTimeoutMs/);
+    expect(() => new Sidecar({ appId: 'shop', ...limited(-1) })).toThrow(/missingCodeTimeout/);
   });
 });
 
@@ -424,6 +424,6 @@ test('on disk: a deploy lacks the activity, the next one has it', async () => {
     await expect.poll(() => stateOf(sidecar)).toMatchObject(WAITING);
   });
   await deploy(whole, async ({ workflows }) => {
-    expect(await workflows.run('one').ended({ timeoutMs: 5_000 })).toMatchObject({ output: 'charged a' });
+    expect(await workflows.run('one').ended({ timeout: 5_000 })).toMatchObject({ output: 'charged a' });
   });
 });

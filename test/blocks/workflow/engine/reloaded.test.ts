@@ -159,7 +159,7 @@ test('what has completed stays so, however many results come after that', async 
 });
 
 describe('an instance that has ended while an activity of it runs', () => {
-  const DAY = { workflows: { retention: { anyTerminalMs: 86_400_000 } } };
+  const DAY = { workflows: { retention: { anyTerminal: 86_400_000 } } };
 
   test('keeps its result when the code has changed, and goes when its retention is over', async () => {
     const hang = defineActivity('hang', () => new Promise<never>(() => undefined));

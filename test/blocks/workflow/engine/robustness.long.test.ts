@@ -31,7 +31,7 @@ test('a history without end fails the instance, which is told to continue as new
   await using world = await workflowWorld(({ workflows }) =>
     workflows.register('flow', async (ctx) => {
       for (;;) {
-        const events = Array.from({ length: 3_000 }, () => ctx.waitForEvent('never', { timeoutMs: 1 }));
+        const events = Array.from({ length: 3_000 }, () => ctx.waitForEvent('never', { timeout: 1 }));
         await Promise.allSettled(events);
       }
     }),

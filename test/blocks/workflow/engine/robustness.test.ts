@@ -191,7 +191,7 @@ describe('what is too large', () => {
           await ctx.waitForEvent('go');
           return ctx.continueAsNew();
         }),
-      { workflows: { retention: { failedMs: 1_000 } } },
+      { workflows: { retention: { failed: 1_000 } } },
     );
     await world.run('flow');
     const { workflows } = world.sidecar;
@@ -214,7 +214,7 @@ describe('reading', () => {
     );
     await world.run('flow');
     const { workflows } = world.sidecar;
-    const late = expect(workflows.run('one').ended({ timeoutMs: 5_000 })).rejects.toMatchObject({
+    const late = expect(workflows.run('one').ended({ timeout: 5_000 })).rejects.toMatchObject({
       code: 'ERR_WORKFLOW_TIMEOUT',
     });
     const controller = new AbortController();

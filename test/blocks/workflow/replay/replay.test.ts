@@ -35,7 +35,7 @@ async function perform(ctx: WorkflowContext, one: Step): Promise<unknown> {
     case 'sleep':
       return ctx.sleep(one.value * 7).then(() => ctx.now());
     case 'event':
-      return ctx.waitForEvent(`e${one.value}`, { timeoutMs: 40 }).catch((error: Error) => error.name);
+      return ctx.waitForEvent(`e${one.value}`, { timeout: 40 }).catch((error: Error) => error.name);
     case 'child':
       return ctx.callChild('child', one.value).catch((error: Error) => error.message);
     case 'random':
