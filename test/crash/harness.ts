@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { later } from '../../src/testing/collector.ts';
 
 const LONGEST_LIFE_MS = 120_000;
+/** How many times as many lives as asked for may be killed before enough was done. */
+const MOST_MORE = 5;
 
 /** What one life of the child printed, line by line, and how it ended. */
 export interface Life {
@@ -23,6 +25,11 @@ export interface CrashOptions {
   readonly kills: number;
   /** A kill comes this long after the child's line `ready`, drawn anew each time. */
   readonly killAfterMs: readonly [from: number, to: number];
+  /**
+   * Whether the lives have done enough to put something to the test: on a busy machine, more of them are killed until
+   * they have. Default: they always have.
+   */
+  readonly isEnough?: (lives: readonly Life[]) => boolean;
   /** Environment beside the parent's. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -33,10 +40,17 @@ export interface CrashOptions {
  * `fs.writeSync(1, …)`.
  */
 export async function runWithCrashes(options: CrashOptions): Promise<readonly Life[]> {
+  const { kills, isEnough = () => true } = options;
   const lives: Life[] = [];
-  for (let life = 0; life < options.kills; life++) lives.push(await live(options, life, true));
-  lives.push(await live(options, options.kills, false));
+  while (lives.length < kills || (lives.length < MOST_MORE * kills && !isEnough(lives)))
+    lives.push(await live(options, lives.length, true));
+  lives.push(await live(options, lives.length, false));
   return lives;
+}
+
+/** How many lines begin with a word. */
+export function saidOf(lives: readonly Life[], word: string): number {
+  return lives.reduce((sum, { lines }) => sum + lines.filter((line) => line.startsWith(`${word} `)).length, 0);
 }
 
 /** Standard output is a file: a write to it is complete when it returns, and outlives the process. */

@@ -16,12 +16,14 @@ const sidecar = new Sidecar({
 sidecar.events.on('delivered', ({ messageId }) => say(`S ${messageId}`));
 await sidecar.start();
 
-let quietSince = Date.now();
+const isOver = async () => {
+  const states = await sidecar.pubsub.queues();
+  return states.every(({ ready, delayed, inFlight }) => ready + delayed + inFlight === 0);
+};
 await sidecar.pubsub.subscribe(
   'pubsub',
   'orders',
   async (event, { attempt }) => {
-    quietSince = Date.now();
     say(`D ${event.id} ${attempt}`);
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
     // Every seventh message fails at first, so that there are delayed retries at any moment.
@@ -34,7 +36,7 @@ await sidecar.pubsub.subscribe(
 say('ready');
 
 if (last) {
-  while (Date.now() - quietSince < 1_000) await new Promise((resolve) => setTimeout(resolve, 50));
+  while (!(await isOver())) await new Promise((resolve) => setTimeout(resolve, 50));
   await sidecar.stop();
 } else {
   const publishers = Array.from({ length: 16 }, async (_, publisher) => {

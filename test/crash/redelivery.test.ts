@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { runWithCrashes } from './harness.ts';
+import { runWithCrashes, saidOf } from './harness.ts';
 
 const KILLS = 12;
 
@@ -13,6 +13,7 @@ test(`redelivery loses and doubles nothing over ${KILLS} kills`, async () => {
     args: [path],
     kills: KILLS,
     killAfterMs: [50, 400],
+    isEnough: (lives) => saidOf(lives, 'P') > KILLS * 2,
   });
   const lines = lives.flatMap((life) => life.lines.map((line) => line.split(' ')));
   const published = lines.filter(([what]) => what === 'P').map(([, id = '']) => id);
@@ -24,6 +25,6 @@ test(`redelivery loses and doubles nothing over ${KILLS} kills`, async () => {
   expect(new Set(left).size).toBe(left.length);
   expect(published.filter((id) => !left.includes(id))).toEqual([]);
   // A kill may come between the record of a publish and its line: of each life at most one more is there.
-  expect(left.length - published.length).toBeLessThanOrEqual(KILLS);
+  expect(left.length - published.length).toBeLessThan(lives.length);
   await rm(path, { recursive: true });
 }, 180_000);

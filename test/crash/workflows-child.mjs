@@ -38,7 +38,7 @@ say('ready');
 
 if (last) {
   // Children come while their parents go on: they are there when all others are over.
-  await forEach(({ instanceId }) => workflows.run(instanceId).ended({ timeout: 40_000 }));
+  await forEach(({ instanceId }) => workflows.run(instanceId).ended({ timeout: 100_000 }));
   await forEach(async ({ instanceId, status, output }) =>
     say(`R ${instanceId} ${status} ${output} ${await resultsOf(instanceId)}`),
   );
