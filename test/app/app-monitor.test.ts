@@ -3,9 +3,10 @@ import { AppMonitor, type AppState } from '../../src/app/app-monitor.ts';
 import type { HealthSettings } from '../../src/app/health.ts';
 import type { AppAddress } from '../../src/app/transport.ts';
 import { eventEmitter } from '../../src/events.ts';
-import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import type { VirtualClock } from '../../src/testing/index.ts';
 import type { Clock } from '../../src/util/clock.ts';
 import { Work } from '../../src/util/work.ts';
+import { patientClock } from '../support/clock.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { SteppedClock } from '../support/stepped-clock.ts';
 
@@ -37,7 +38,7 @@ interface Watched {
   readonly logger: RecordingLogger;
 }
 
-function watch(health?: HealthSettings, time: VirtualClock = virtualClock(), clock: Clock = time): Watched {
+function watch(health?: HealthSettings, time: VirtualClock = patientClock(), clock: Clock = time): Watched {
   const [app, logger] = [new FakeApp(), new RecordingLogger()];
   const emitter = eventEmitter(logger);
   const events: string[] = [];

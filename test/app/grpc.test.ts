@@ -6,7 +6,7 @@ import { loadGrpc } from '../../src/app/grpc-module.ts';
 import type { AppTransport } from '../../src/app/transport.ts';
 import { request } from '../../src/http/message.ts';
 import { type AppOptions, nodeListener, Sidecar, type SidecarOptions } from '../../src/index.ts';
-import { virtualClock } from '../../src/testing/index.ts';
+import { patientClock } from '../support/clock.ts';
 import { type Listening, listen, send } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
 
@@ -245,7 +245,7 @@ interface Running extends AsyncDisposable {
 
 async function start(port: number, options: SidecarOptions = {}): Promise<Running> {
   const logger = new RecordingLogger();
-  const clock = virtualClock();
+  const clock = patientClock();
   const sidecar = new Sidecar({ appId: 'shop', app: { port, protocol: 'grpc' }, clock, logger, ...options });
   const server = await listen(nodeListener(sidecar));
   await sidecar.start();
@@ -294,7 +294,7 @@ describe('a sidecar of a gRPC application', () => {
 
   test('takes it for well while its port takes connections', async () => {
     const app = await GrpcApp.start();
-    const clock = virtualClock();
+    const clock = patientClock();
     await using running = await start(app.port, {
       clock,
       app: { port: app.port, protocol: 'grpc', health: { interval: 1_000, timeout: 500, threshold: 2 } },

@@ -3,7 +3,7 @@ import { HostStore } from '../../src/cluster/host-store.ts';
 import { localHostsOf } from '../../src/cluster/local-hosts.ts';
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
 import { defineWorkflow, memoryStore, sharedState } from '../../src/index.ts';
-import { virtualClock } from '../../src/testing/index.ts';
+import { patientClock } from '../support/clock.ts';
 import { Fleet, type Member } from '../support/fleet.ts';
 import { RecordingLogger } from '../support/logger.ts';
 
@@ -40,7 +40,7 @@ function register(member: Member): void {
 describe('hints of changes', () => {
   test('are told to the other hosts of a store, not to the one that has made them', async () => {
     const logger = new RecordingLogger();
-    const store = new MemoryStore({ clock: virtualClock(), logger });
+    const store = new MemoryStore({ clock: patientClock(), logger });
     const join = (): HostStore => new HostStore(store, localHostsOf(store), { logger });
     const [a, b] = [join(), join()];
     const told: string[] = [];
@@ -58,7 +58,7 @@ describe('hints of changes', () => {
 
   test('pass between the sidecars of one process that share a store', async () => {
     const state = sharedState(memoryStore());
-    const context = { clock: virtualClock(), logger: new RecordingLogger() };
+    const context = { clock: patientClock(), logger: new RecordingLogger() };
     const [a, b] = [await state.open(context), await state.open(context)];
     const atA = new HostStore(a, localHostsOf(a), context);
     const atB = new HostStore(b, localHostsOf(b), context);

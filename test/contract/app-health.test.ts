@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { memoryPubSub, Sidecar } from '../../src/index.ts';
-import { virtualClock } from '../../src/testing/index.ts';
 import { type Answering, NEVER, RecordingApp } from '../support/app.ts';
+import { patientClock } from '../support/clock.ts';
 import { freePort, listen } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { WAYS } from '../support/served.ts';
@@ -247,7 +247,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
 test('an application on a port is checked as soon as it opens', async () => {
   const app = new RecordingApp([{ body: [] }], () => undefined);
   const port = await freePort();
-  const clock = virtualClock();
+  const clock = patientClock();
   await using sidecar = new Sidecar({
     appId: 'shop',
     app: { port, health: true },
@@ -264,7 +264,7 @@ test('an application on a port is checked as soon as it opens', async () => {
 
 test('jobs do not go to an application that is back on its port but not well yet', async () => {
   const app = new RecordingApp([{ body: [] }], () => undefined);
-  const clock = virtualClock();
+  const clock = patientClock();
   const port = await freePort();
   const down = await listen(app.listener, port);
   await using sidecar = new Sidecar({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { memoryPubSub, Sidecar } from '../../src/index.ts';
-import { virtualClock } from '../../src/testing/index.ts';
+import { patientClock } from '../support/clock.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { WAYS } from '../support/served.ts';
 import { startWorld } from '../support/world.ts';
@@ -69,7 +69,7 @@ const NON_ERRORS: readonly Hostile[] = [
 
 /** A sidecar with a subscription in code that throws, and everything it logs and tells. */
 async function throwing(value: () => unknown, run: (world: Throwing) => Promise<void>): Promise<void> {
-  const clock = virtualClock();
+  const clock = patientClock();
   const logger = new RecordingLogger();
   await using sidecar = new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')], clock, logger });
   await sidecar.start();
@@ -88,7 +88,7 @@ async function throwing(value: () => unknown, run: (world: Throwing) => Promise<
 
 interface Throwing {
   readonly sidecar: Sidecar;
-  readonly clock: ReturnType<typeof virtualClock>;
+  readonly clock: ReturnType<typeof patientClock>;
   readonly logger: RecordingLogger;
   readonly dead: readonly string[];
 }
@@ -116,7 +116,7 @@ describe('a function that throws', () => {
   });
 
   test('for a message that is dropped in the end', async () => {
-    const clock = virtualClock();
+    const clock = patientClock();
     const logger = new RecordingLogger();
     await using sidecar = new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')], clock, logger });
     await sidecar.start();
@@ -134,7 +134,7 @@ describe('a function that throws', () => {
   });
 
   test('for a job: stack and causes in the log, the error itself in events', async () => {
-    const clock = virtualClock();
+    const clock = patientClock();
     const logger = new RecordingLogger();
     await using sidecar = new Sidecar({ appId: 'shop', clock, logger });
     const error = declined();
@@ -160,7 +160,7 @@ describe('a function that throws', () => {
   });
 
   test('for an activity and its workflow: the error itself in the event, stacks and causes in the log', async () => {
-    const clock = virtualClock();
+    const clock = patientClock();
     const logger = new RecordingLogger();
     await using sidecar = new Sidecar({ appId: 'shop', clock, logger });
     const error = declined();
@@ -225,7 +225,7 @@ describe('an application in this process that throws', () => {
     const error = declined();
     const discovery = JSON.stringify([SUBSCRIPTION]);
     const told: unknown[] = [];
-    const clock = virtualClock();
+    const clock = patientClock();
     const logger = new RecordingLogger();
     await using sidecar = new Sidecar({
       appId: 'shop',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { durablePubSub, memoryPubSub, Sidecar, type SubscribeOptionsInCode, sharedState } from '../../src/index.ts';
-import { virtualClock } from '../../src/testing/index.ts';
+import { patientClock } from '../support/clock.ts';
 import { KeptStore } from '../support/kept-store.ts';
 import { startWorld, type World } from '../support/world.ts';
 
@@ -66,7 +66,7 @@ describe('a second subscription of a topic', () => {
   });
 
   test('that the application tells beside one in code is refused, logged and shown in metadata', async () => {
-    const clock = virtualClock();
+    const clock = patientClock();
     await using world = await startWorld({
       clock,
       discoveries: [{ status: 500 }, { status: 200, body: JSON.stringify([{ ...orders, route: '/told' }]) }],
@@ -158,7 +158,7 @@ describe('groups of options and of the application', () => {
   });
 
   test('two apps that name a group alike do not share it', async () => {
-    const clock = virtualClock();
+    const clock = patientClock();
     const components = [memoryPubSub('pubsub')];
     const got: string[] = [];
     const apps = ['orders', 'billing'].map((appId) => new Sidecar({ appId, components, clock }));
@@ -173,7 +173,7 @@ describe('groups of options and of the application', () => {
   });
 
   test('two sidecars of one app ID that share a component compete, as before', async () => {
-    const clock = virtualClock();
+    const clock = patientClock();
     const components = [memoryPubSub('pubsub')];
     const got: unknown[] = [];
     const hosts = [1, 2].map(() => new Sidecar({ appId: 'orders', components, clock }));
@@ -227,7 +227,7 @@ describe('a subscription that is ignored is warned about by name', () => {
 });
 
 test('a group of a durable component keeps collecting under its name, also while nobody is there', async () => {
-  const clock = virtualClock();
+  const clock = patientClock();
   const state = sharedState(new KeptStore());
   const start = async (): Promise<Sidecar> => {
     const sidecar = new Sidecar({ appId: 'orders', components: [durablePubSub('pubsub')], state, clock });

@@ -9,7 +9,8 @@ import {
   type StateDefinition,
   sharedState,
 } from '../../src/index.ts';
-import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import type { VirtualClock } from '../../src/testing/index.ts';
+import { patientClock } from '../support/clock.ts';
 import { Fleet } from '../support/fleet.ts';
 import { KeptStore } from '../support/kept-store.ts';
 import { RecordingLogger } from '../support/logger.ts';
@@ -42,7 +43,7 @@ class App {
 
 /** Sidecars of one process that share a component, and a clock that stands still. */
 class Process implements AsyncDisposable {
-  readonly clock: VirtualClock = virtualClock();
+  readonly clock: VirtualClock = patientClock();
   readonly logger = new RecordingLogger();
   readonly store: KeptStore;
   readonly #shared: StateDefinition;
@@ -343,7 +344,7 @@ describe.each<[kind: string, make: () => PubSubDefinition]>([
     await process.start('billing', { app: new App(toOrders).options });
     await publish(shop, 1);
     await process.clock.settled();
-    expect(process.clock.now()).toBe(virtualClock().now());
+    expect(process.clock.now()).toBe(patientClock().now());
   });
 });
 

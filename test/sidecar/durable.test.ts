@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openEmbeddedStore } from '../../src/components/embedded/embedded-store.ts';
 import { embedded } from '../../src/components/embedded/index.ts';
 import { durablePubSub, type Logger, request, Sidecar, type SidecarOptions } from '../../src/index.ts';
-import { virtualClock } from '../../src/testing/index.ts';
+import { patientClock } from '../support/clock.ts';
 
 const logger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -31,7 +31,7 @@ describe('a sidecar with durable state', () => {
   test('delivers after a restart what the application had not processed', async () => {
     const subscriptions = [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }];
     const failing = { fetch: (toApp: Request) => new Response(null, { status: toApp.method === 'POST' ? 503 : 404 }) };
-    const clock = virtualClock();
+    const clock = patientClock();
     const before = await start({ subscriptions, app: failing, clock });
     const publish = request('POST', '/v1.0/publish/pubsub/orders', { body: { id: 12345 } });
     expect((await before.handle(publish)).status).toBe(204);

@@ -3,7 +3,7 @@ import type { ShardChange } from '../../src/cluster/shards.ts';
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
 import { isConflict } from '../../src/state/errors.ts';
 import type { Batch, StateStore } from '../../src/state/store.ts';
-import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import type { VirtualClock } from '../../src/testing/index.ts';
 import { Work } from '../../src/util/work.ts';
 import { patientClock } from './clock.ts';
 import { RecordingLogger } from './logger.ts';
@@ -17,7 +17,7 @@ export class OpenStore extends MemoryStore {
   readonly #isExclusive: boolean;
 
   constructor(isExclusive = false) {
-    super({ clock: virtualClock(), logger: new RecordingLogger() });
+    super({ clock: patientClock(), logger: new RecordingLogger() });
     this.#isExclusive = isExclusive;
   }
 

@@ -6,9 +6,9 @@ import { MemoryStore } from '../../../src/components/memory/memory-store.ts';
 import type { Message } from '../../../src/components/pubsub.ts';
 import { CommitBatcher } from '../../../src/kernel/commit-batcher.ts';
 import type { KeyedEntry, Scan } from '../../../src/state/store.ts';
-import { virtualClock } from '../../../src/testing/index.ts';
 import type { Clock } from '../../../src/util/clock.ts';
 import { Work } from '../../../src/util/work.ts';
+import { patientClock } from '../../support/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 
 /** Memory whose next scan of the ready messages has read what there is, but keeps its answer back. */
@@ -39,7 +39,7 @@ class SlowStore extends MemoryStore {
   }
 }
 
-const clock = virtualClock();
+const clock = patientClock();
 const logger = new RecordingLogger();
 const layout = new Layout('pubsub').queue('orders', 'shop');
 const work = new Work();

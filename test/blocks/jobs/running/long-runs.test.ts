@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Duration, type JobRun, Sidecar } from '../../../../src/index.ts';
-import { virtualClock } from '../../../../src/testing/index.ts';
+import { patientClock } from '../../../support/clock.ts';
 import { listen } from '../../../support/http.ts';
 import { JobsWorld, jobsWorld, timeOf } from '../../../support/jobs-world.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
@@ -140,7 +140,7 @@ describe('a run in code that takes long', () => {
   });
 
   test('the time-out of a job that is declared is that of its function', async () => {
-    const clock = virtualClock();
+    const clock = patientClock();
     await using sidecar = new Sidecar({ appId: 'shop', clock, logger: new RecordingLogger() });
     const gate = new Gate();
     await sidecar.jobs.define('slow', { schedule: '@every 1m', timeout: 2_000 }, gate.pass);

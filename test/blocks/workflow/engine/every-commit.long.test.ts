@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineActivity, defineWorkflow, Sidecar, type WorkflowHistoryEvent } from '../../../../src/index.ts';
-import { virtualClock } from '../../../../src/testing/index.ts';
+import { patientClock } from '../../../support/clock.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
 import { RecordingLogger } from '../../../support/logger.ts';
 
@@ -48,7 +48,7 @@ type Way = 'refused' | 'lost' | 'crash before' | 'crash after';
 
 class Disturbed {
   /** Each life has one of its own: what has died stands still. */
-  clock = virtualClock();
+  clock = patientClock();
   readonly store = new KeptStore();
   readonly #way: Way;
   readonly #at: number;
@@ -111,7 +111,7 @@ class Disturbed {
   async #revive(): Promise<void> {
     if (!this.isDown) return;
     this.isDown = false;
-    this.clock = virtualClock({ startAt: this.clock.now() });
+    this.clock = patientClock({ startAt: this.clock.now() });
     this.sidecar = this.#make();
     await this.sidecar.start();
   }

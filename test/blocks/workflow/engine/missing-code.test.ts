@@ -10,7 +10,7 @@ import {
   WorkflowRuntime,
 } from '../../../../src/dapr/index.ts';
 import { defineActivity, defineWorkflow, request, Sidecar, type WorkflowState } from '../../../../src/index.ts';
-import { virtualClock } from '../../../../src/testing/index.ts';
+import { patientClock } from '../../../support/clock.ts';
 import { RecordingLogger } from '../../../support/logger.ts';
 import { type WorkflowWorld, workflowWorld } from '../../../support/workflow-world.ts';
 
@@ -161,7 +161,7 @@ describe('an activity that is not registered', () => {
   });
 
   test('a stop with instances that wait does not hang', async () => {
-    const clock = virtualClock();
+    const clock = patientClock();
     const sidecar = new Sidecar({ appId: 'shop', clock, logger: new RecordingLogger() });
     sidecar.workflows.register(shop);
     await sidecar.start();

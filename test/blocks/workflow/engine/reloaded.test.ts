@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineActivity, defineWorkflow, Sidecar } from '../../../../src/index.ts';
-import { virtualClock } from '../../../../src/testing/index.ts';
+import { patientClock } from '../../../support/clock.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
 import { RecordingLogger } from '../../../support/logger.ts';
 import { workflowWorld } from '../../../support/workflow-world.ts';
@@ -8,7 +8,7 @@ import { workflowWorld } from '../../../support/workflow-world.ts';
 describe('an instance that is read from the store', () => {
   test('has its timers, also while an activity of it runs', async () => {
     const store = new KeptStore();
-    const clock = virtualClock();
+    const clock = patientClock();
     const begin = async (): Promise<Sidecar> => {
       const sidecar = new Sidecar({ appId: 'shop', clock, state: store, logger: new RecordingLogger() });
       sidecar.workflows.register(
