@@ -17,7 +17,7 @@ export const TABLE = (name: string): string => `
 /** Subscribes to configuration; gives the ID. */
 export async function subscribe(world: StoresWorld, query = '', store = 'cfg'): Promise<string> {
   const answer = await world.get(`/v1.0/configuration/${store}/subscribe${query}`);
-  expect([answer.status, answer.json]).toEqual([200, { id: expect.any(String) }]);
+  expect([answer.status, answer.json], answer.text).toEqual([200, { id: expect.any(String) }]);
   return String(answer.json['id']);
 }
 

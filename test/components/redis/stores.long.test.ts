@@ -28,6 +28,14 @@ async function save(world: StoresWorld, key: string, value: unknown, consistency
   expect([status, text]).toEqual([204, '']);
 }
 
+function untilHealth(world: StoresWorld, status: number): Promise<void> {
+  return until(
+    async () => (await world.get('/v1.0/healthz')).status === status,
+    () => `health ${status}`,
+    30_000,
+  );
+}
+
 async function lock(world: StoresWorld, lockOwner: string): Promise<unknown> {
   return (await world.post('/v1.0-alpha1/lock/locks', { resourceId: 'r', lockOwner, expiryInSeconds: 600 })).json;
 }
@@ -88,6 +96,7 @@ describe.skipIf(!hasRedis())('a Redis behind sentinels', () => {
   test('when a replica takes over, values, locks and subscriptions go on there', async () => {
     await using group = await SentinelGroup.start();
     await using world = await storesWorld({ components: storesOn(await group.connection()) });
+    await untilHealth(world, 204);
     await subscribe(world, '?key=level');
     expect(await lock(world, 'me')).toEqual({ success: true });
     await save(world, 'a', 1, 'strong');
@@ -100,17 +109,10 @@ describe.skipIf(!hasRedis())('a Redis behind sentinels', () => {
     const failed = await world.post(STATE, [{ key: 'a', value: 2, etag }]);
     expect(failed.error).toEqual([500, 'ERR_STATE_SAVE']);
     expect(failed.text).toContain('main of the sentinels at');
-    await until(
-      async () => (await world.get('/v1.0/healthz')).status === 500,
-      () => 'unhealthy',
-    );
+    await untilHealth(world, 500);
     await group.failedOver();
     await redisCommand(group.replica.port, ['SET', 'level', '2']);
-    await until(
-      async () => (await world.get('/v1.0/healthz')).status === 204,
-      () => 'healthy',
-      30_000,
-    );
+    await untilHealth(world, 204);
 
     expect((await world.post(STATE, [{ key: 'a', value: 3, etag }])).status).toBe(204);
     expect((await world.post(STATE, [{ key: 'a', value: 4, etag }])).error).toEqual([409, 'ERR_STATE_SAVE']);
