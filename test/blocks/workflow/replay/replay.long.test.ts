@@ -2,6 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { defineActivity, defineWorkflow } from '../../../../src/index.ts';
 import { workflowWorld } from '../../../support/workflow-world.ts';
 
+/** Milliseconds of the processor, not of the clock, since `before`: other tests run beside these. */
+function cpuMs(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
 describe('time grows with size, and no faster', () => {
   const GROWTH = 10;
   /** Ten times as much takes ten times as long; a square would be a hundred times. */
@@ -23,13 +29,11 @@ describe('time grows with size, and no faster', () => {
         }),
       ),
     );
-    // The processor's time, not the clock's: other tests run beside this one.
     const before = process.cpuUsage();
     await world.sidecar.workflows.start(name, size, { instanceId: 'one' });
     const { output } = await world.sidecar.workflows.run('one').ended();
     expect(output).toBe(size);
-    const { user, system } = process.cpuUsage(before);
-    return user + system;
+    return cpuMs(before);
   }
 
   /** The first run of a size also pays for a heap that grows and for code that is not compiled yet, twice as much on Node 24. */
@@ -45,7 +49,7 @@ describe('time grows with size, and no faster', () => {
       const large = await leastTimeOf(name, 1_000 * GROWTH);
       expect(large / small).toBeLessThan(MOST);
     },
-    60_000,
+    180_000,
   );
 
   test('a history of 20,000 events is replayed within seconds', async () => {
@@ -61,8 +65,8 @@ describe('time grows with size, and no faster', () => {
     await world.sidecar.workflows.start('long', undefined, { instanceId: 'one' });
     await expect.poll(async () => (await world.history()).length, { timeout: 120_000, interval: 1_000 }).toBe(20_001);
     await world.restart();
-    const startedAt = performance.now();
+    const before = process.cpuUsage();
     expect((await world.raise('go', 'there')).output).toBe('there');
-    expect(performance.now() - startedAt).toBeLessThan(8_000);
+    expect(cpuMs(before)).toBeLessThan(8_000);
   }, 180_000);
 });
