@@ -12,6 +12,13 @@ import { type Engine, Torture } from './torture.ts';
 const PAUSE_MS = 13_000;
 const NOTHING: Findings = { lost: [], again: [], disordered: [], wrong: [], undecided: [] };
 
+/** Waits until the hosts have made more than so many calls of each kind: a busy machine needs longer than the faults. */
+async function untilMore(torture: Torture, least: Readonly<Record<string, number>>): Promise<void> {
+  const isEnough = (): boolean =>
+    Object.entries(least).every(([what, count]) => torture.records.acknowledged(what).length > count);
+  await torture.until(isEnough, 30_000, `more calls than ${JSON.stringify(least)}`);
+}
+
 // One engine with hosts that call each other, one with hosts that do everything through the store.
 const SHARED: readonly (readonly [engine: Engine, hasAddresses: boolean])[] = [
   ...(hasPostgresql() ? [['postgresql', true] as const] : []),
@@ -31,6 +38,7 @@ describe.each(SHARED)('three hosts on %s', (engine, hasAddresses) => {
       30_000,
       'taken over',
     );
+    await untilMore(torture, { publish: 100, schedule: 30, start: 30 });
     await torture.rest();
     const { findings, lines } = reportOf(torture);
     console.log([`${engine}, seed ${seed}`, ...lines, ...takeoverLines(torture, faults)].join('\n'));
@@ -47,6 +55,7 @@ test('a host on a directory loses nothing and does nothing twice that is recorde
   const faults = new Faults(torture);
   const disk = canFailDisk() ? { full: 2, slow: 1, sync: 2 } : {};
   await faults.run({ kill: 6, stop: 1, pause: 1, clock: 2, ...disk }, 20);
+  await untilMore(torture, { publish: 20, schedule: 5, start: 5 });
   await torture.rest();
   const { findings, lines } = reportOf(torture);
   console.log([`embedded, seed ${seed}`, ...lines].join('\n'));
