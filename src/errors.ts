@@ -43,6 +43,7 @@ export type ErrorCode =
   | 'ERR_INSTANCE_ID_NOT_FOUND'
   | 'ERR_START_WORKFLOW'
   | 'ERR_GET_WORKFLOW'
+  | 'ERR_CANCEL_WORKFLOW'
   | 'ERR_TERMINATE_WORKFLOW'
   | 'ERR_PAUSE_WORKFLOW'
   | 'ERR_RESUME_WORKFLOW'
@@ -50,6 +51,7 @@ export type ErrorCode =
   | 'ERR_PURGE_WORKFLOW'
   | 'ERR_WORKFLOW_TIMEOUT'
   | 'ERR_WORKFLOW_FAILED'
+  | 'ERR_WORKFLOW_CANCELED'
   | 'ERR_WORKFLOW_TERMINATED'
   | 'ERR_DIRECT_INVOKE'
   | 'ERR_METADATA_LIMIT'
@@ -171,6 +173,8 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_START_WORKFLOW: 500,
   /** The store failed. Fix: Read it again. */
   ERR_GET_WORKFLOW: 500,
+  /** The store failed. Fix: Cancel it again; twice is harmless. */
+  ERR_CANCEL_WORKFLOW: 500,
   /** The store failed. Fix: Terminate it again; twice is harmless. */
   ERR_TERMINATE_WORKFLOW: 500,
   /** The store failed. Fix: Pause it again; twice is harmless. */
@@ -185,6 +189,8 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_WORKFLOW_TIMEOUT: 504,
   /** The workflow whose result was asked for has failed; `failure` and `cause` of the error say why. Fix: Mend the cause, then run the instance again. */
   ERR_WORKFLOW_FAILED: 500,
+  /** The workflow whose result was asked for was canceled. Fix: Run the instance again if its result is still needed. */
+  ERR_WORKFLOW_CANCELED: 409,
   /** The workflow whose result was asked for was terminated. Fix: Run the instance again if its result is still needed. */
   ERR_WORKFLOW_TERMINATED: 409,
   /** The target is unknown, cannot be reached, is unhealthy, or broke off. 400: a path, query or header that is refused. 403: the callee's access control denies the call. 501: a method or body that cannot be forwarded. Fix: Read the message: it says which. The callee may have done the work: repeat only calls that are idempotent. */

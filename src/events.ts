@@ -138,6 +138,8 @@ export interface SidecarEvents {
   workflowCompleted: [WorkflowInfo];
   /** A workflow has failed and its failure is recorded. */
   workflowFailed: [WorkflowInfo & WorkflowFailureInfo];
+  /** A workflow has ended because it was canceled, after it has cleaned up, and this is recorded. */
+  workflowCanceled: [WorkflowInfo];
   /** A workflow was terminated and this is recorded. */
   workflowTerminated: [WorkflowInfo];
   /** An attempt of an activity begins. */

@@ -130,7 +130,12 @@ export {
   type WorkflowFunction,
   type WorkflowLike,
 } from './blocks/workflow/model/definition.ts';
-export { EventTimeoutError, TaskFailedError, type WorkflowFailure } from './blocks/workflow/model/failure.ts';
+export {
+  CanceledError,
+  EventTimeoutError,
+  TaskFailedError,
+  type WorkflowFailure,
+} from './blocks/workflow/model/failure.ts';
 export type {
   MissingCode,
   WorkflowHistoryEvent,

@@ -1,4 +1,6 @@
 import {
+  CANCELED,
+  CANCELED_TASK,
   TaskFailedError as CoreTaskFailedError,
   isTimeout,
   type WorkflowFailure,
@@ -29,9 +31,15 @@ export class EventTimeoutError extends TaskFailedError {
   override readonly name: string = 'EventTimeoutError';
 }
 
+/** The workflow was canceled, which Dapr's SDK does not know. If the workflow does not handle it, it ends as canceled. */
+class CanceledTaskError extends TaskFailedError {
+  override readonly name: string = CANCELED;
+}
+
 const UNKNOWN: WorkflowFailure = { errorType: 'Error', message: 'the reason is not known' };
 
 /** The error of a failed task. */
 export function taskError({ what, sequence, failure = UNKNOWN }: CoreTask): TaskFailedError {
+  if (failure === CANCELED_TASK) return new CanceledTaskError(what, failure);
   return isTimeout(sequence, failure) ? new EventTimeoutError(what, failure) : new TaskFailedError(what, failure);
 }

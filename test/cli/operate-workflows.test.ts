@@ -147,6 +147,12 @@ test('many at once: terminated, run again, removed; asked first, or with --yes',
   expect(asked).toHaveLength(2);
   expect((await workflows.run('a-1').ended()).status).toBe('TERMINATED');
 
+  await workflows.start('approval', undefined, { instanceId: 'd-1' });
+  expect((await run('cancel', 'd-1')).stdout).toBe('workflow d-1 is being canceled\n');
+  expect((await workflows.run('d-1').ended()).status).toBe('CANCELED');
+  expect((await run('history', 'd-1')).stdout).toContain('cancelRequested');
+  expect((await run('list', '--status', 'canceled')).stdout).toMatch(/d-1 +approval +CANCELED/);
+
   bank.isOpen = true;
   expect((await run('rerun', '--all', '--status', 'FAILED', '--from', 'failure')).stdout).toBe(
     '2 workflows run again\n',

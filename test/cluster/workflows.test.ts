@@ -84,6 +84,37 @@ describe('workflows of one app ID on two hosts', () => {
     }
   });
 
+  test('clean up when another host cancels them, and on the host that takes them over', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = [await fleet.join({ isApart: true }), await fleet.join({ isApart: true })];
+    const undone: string[] = [];
+    for (const { sidecar } of [a, b])
+      sidecar.workflows.register(
+        defineActivity('undo', ({ instanceId }) => void undone.push(instanceId)),
+        defineWorkflow('flow', async (ctx) => {
+          try {
+            await ctx.waitForEvent('never');
+          } finally {
+            await ctx.sleep('20s');
+            await ctx.callActivity('undo');
+          }
+        }),
+        defineWorkflow('family', (ctx) => ctx.callChild('flow', undefined, { instanceId: `${ctx.instanceId}-child` })),
+      );
+    await fleet.pass(2);
+    for (const instanceId of IDS) await a.sidecar.workflows.start('family', undefined, { instanceId });
+    await fleet.pass(1);
+    for (const id of IDS) await b.sidecar.workflows.cancel(id);
+    await fleet.pass(2);
+    // It stands still from here on, in the middle of its clean-ups, and the other takes them over.
+    b.store.pause();
+    await fleet.pass(90, [a]);
+    const children = IDS.map((id) => `${id}-child`);
+    const states = await Promise.all([...IDS, ...children].map((id) => a.sidecar.workflows.get(id)));
+    expect(states.filter((state) => state?.status !== 'CANCELED')).toEqual([]);
+    expect(undone.toSorted()).toEqual(children.toSorted());
+  });
+
   test('wait on a host that lacks their code, and go on where it is when that host stops', async () => {
     await using fleet = new Fleet();
     const [a, b] = [await fleet.join(), await fleet.join()];

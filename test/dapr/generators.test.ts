@@ -67,6 +67,24 @@ describe('programs', () => {
     expect((await run(world, 'fanOut', 100)).output).toBe(5_050);
   });
 
+  test('that is canceled cleans up', async () => {
+    const saga: TWorkflow = async function* saga(ctx: WorkflowContext): any {
+      try {
+        yield ctx.waitForExternalEvent('never');
+      } catch (error) {
+        yield ctx.callActivity('note', (error as Error).name);
+        throw error;
+      }
+    };
+    await using world = await daprWorld(saga);
+    await run(world, 'saga');
+    await world.sidecar.workflows.cancel('one');
+    expect([(await world.settle()).status, world.seen]).toEqual(['CANCELED', ['CanceledError']]);
+    const client = new DaprWorkflowClient({ sidecar: world.sidecar });
+    const state = await client.getWorkflowState('one', true);
+    expect(state?.runtimeStatus).toBe(WorkflowRuntimeStatus.CANCELED);
+  });
+
   const approval: TWorkflow = async function* approval(ctx: WorkflowContext, order: Order): any {
     if (order.cost < 1000) return 'Auto-approved';
     yield ctx.callActivity('note', `approve ${order.product}`);

@@ -7,7 +7,7 @@ import { codeOf, RUNNER, start } from './code-of-docs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-const IMPORTS = `import { EventTimeoutError, TaskFailedError, WorkflowFailedError } from 'insidecar';
+const IMPORTS = `import { CanceledError, EventTimeoutError, TaskFailedError, WorkflowFailedError } from 'insidecar';
 import { replaceActivities, virtualClock } from 'insidecar/testing';
 `;
 
@@ -32,6 +32,9 @@ await workflows.start(readPage, 'data:text/plain,Hello', { instanceId: 'page' })
 await workflows.start(order, 'piano', { instanceId: 'order' });
 await workflows.start(poll, 1, { instanceId: 'poll' });
 await workflows.start(invoice, 'a@b.c', { instanceId: 'invoice' });
+const held = await workflows.start(hold, 'piano', { instanceId: 'hold' });
+await clock.settled();
+await held.cancel();
 await clock.advance('100h');
 for (const { instanceId, status, output } of (await workflows.list({ limit: 100 })).instances)
   console.log(instanceId, status, JSON.stringify(output));
@@ -58,6 +61,7 @@ test('the code of docs/workflows.md has the right types, and does what the guide
     '["Hello Ada!","Hello Bob!"]',
     'pass 2',
     'approval COMPLETED "5 approved by Ada"',
+    'hold CANCELED undefined',
     'cheapest COMPLETED 2',
     'convert COMPLETED {"currency":"EUR","rate":1.1}',
     'district COMPLETED [1,3]',

@@ -98,6 +98,7 @@ export const EVENTS = Object.keys({
   workflowStarted: true,
   workflowCompleted: true,
   workflowFailed: true,
+  workflowCanceled: true,
   workflowTerminated: true,
   activityStarted: true,
   activityCompleted: true,

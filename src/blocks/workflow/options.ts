@@ -40,7 +40,7 @@ export interface WorkflowRetention {
   readonly completed?: Duration;
   /** Failed instances. Default: `anyTerminal`. */
   readonly failed?: Duration;
-  /** Terminated instances. Default: `anyTerminal`. */
+  /** Terminated and canceled instances. Default: `anyTerminal`. */
   readonly terminated?: Duration;
   /** All finished instances. Default: no limit. */
   readonly anyTerminal?: Duration;
@@ -81,7 +81,7 @@ export function retentionOf(
 ): number | undefined {
   if (status === 'COMPLETED') return retention.completedMs;
   if (status === 'FAILED') return retention.failedMs;
-  return status === 'TERMINATED' ? retention.terminatedMs : undefined;
+  return status === 'TERMINATED' || status === 'CANCELED' ? retention.terminatedMs : undefined;
 }
 
 /** Fills in defaults. */

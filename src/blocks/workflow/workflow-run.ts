@@ -1,6 +1,6 @@
 import { SidecarError } from '../../errors.ts';
 import { errorOfFailure, type WorkflowFailure } from './model/failure.ts';
-import type { InstanceView, WorkflowState } from './model/instance.ts';
+import type { InstanceView, WorkflowState, WorkflowStatus } from './model/instance.ts';
 import { checkIsText } from './model/instance-id.ts';
 import { textOfValue } from './model/payload.ts';
 import type { WaitOptions } from './operations/completions.ts';
@@ -8,12 +8,17 @@ import { stateOf } from './storage/render-instance.ts';
 import type { WorkflowService } from './workflow-service.ts';
 
 /** Why an instance has no result. */
-type FailedCode = 'ERR_WORKFLOW_FAILED' | 'ERR_WORKFLOW_TERMINATED';
+type FailedCode = 'ERR_WORKFLOW_FAILED' | 'ERR_WORKFLOW_CANCELED' | 'ERR_WORKFLOW_TERMINATED';
+
+const CODES: Readonly<Partial<Record<WorkflowStatus, FailedCode>>> = {
+  CANCELED: 'ERR_WORKFLOW_CANCELED',
+  TERMINATED: 'ERR_WORKFLOW_TERMINATED',
+};
 
 /**
  * The rejection of {@link WorkflowRun.result}: the instance is over and has not completed. Its `code` is
- * `ERR_WORKFLOW_FAILED` or `ERR_WORKFLOW_TERMINATED`; `cause` is an error with the type, message and stack of what the
- * workflow has thrown.
+ * `ERR_WORKFLOW_FAILED`, `ERR_WORKFLOW_CANCELED` or `ERR_WORKFLOW_TERMINATED`. If it has failed, `cause` is an error with
+ * the type, message and stack of what the workflow has thrown.
  *
  * @public
  */
@@ -27,7 +32,7 @@ export class WorkflowFailedError extends SidecarError {
 
   /** @internal */
   constructor({ instanceId, name, failure, status }: Pick<InstanceView, 'instanceId' | 'name' | 'failure' | 'status'>) {
-    const code: FailedCode = status === 'TERMINATED' ? 'ERR_WORKFLOW_TERMINATED' : 'ERR_WORKFLOW_FAILED';
+    const code = CODES[status] ?? 'ERR_WORKFLOW_FAILED';
     const reason = failure === undefined ? `was ${status.toLowerCase()}` : `failed: ${failure.message}`;
     super(
       code,
@@ -71,7 +76,7 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
   /**
    * Waits until the instance is over, and answers its output.
    *
-   * @throws WorkflowFailedError if it has failed or was terminated.
+   * @throws WorkflowFailedError if it has failed, or was canceled or terminated.
    * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_WORKFLOW_TIMEOUT` when it took longer; `ERR_BAD_REQUEST` if
    * the instance runs another workflow; the signal's reason.
    * @example
@@ -120,6 +125,16 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
    */
   async raise(event: string, data?: unknown): Promise<void> {
     return this.#service.raiseEvent(this.instanceId, event, textOfValue(data, 'the event'));
+  }
+
+  /**
+   * Has the instance and its children clean up and end; see {@link Workflows.cancel}. `result` rejects then, unless the
+   * workflow returns a result all the same.
+   *
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`.
+   */
+  async cancel(): Promise<void> {
+    return this.#service.cancel(this.instanceId);
   }
 
   /**

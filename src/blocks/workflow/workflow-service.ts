@@ -117,6 +117,11 @@ export class WorkflowService implements BlockService {
     return this.#send('ERR_RAISE_EVENT_WORKFLOW', instanceId, event);
   }
 
+  /** Asks an instance and its children to clean up and end. */
+  cancel(instanceId: string): Promise<void> {
+    return this.#send('ERR_CANCEL_WORKFLOW', instanceId, { type: 'cancelRequested' });
+  }
+
   /** Ends an instance and its children. */
   async terminate(instanceId: string, output?: Payload): Promise<void> {
     const event = { type: 'terminated', output: checkInput(output, 'the output') } as const;

@@ -173,7 +173,29 @@ export class Workflows {
   }
 
   /**
-   * Ends an instance and its children, wherever they are. Activities under way are told by their signal.
+   * Cancels an instance, and the children that it has not waited for to the end: everything that its code waits for rejects
+   * with {@link CanceledError}, so that `catch` and `finally` run. Calls that the code makes from then on are made as
+   * always, those that undo what was done. The instance is `CANCELED` when the code ends with that error; code that
+   * returns has completed, and code that throws another error has failed. Signals of activities under way fire, and their
+   * results are not used.
+   *
+   * An instance that has not begun ends without running. One that is paused goes on when it is resumed. A second
+   * cancellation has no effect, nor has one of an instance that is over: {@link Workflows.terminate} ends code that does
+   * not come to its end.
+   *
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_CANCEL_WORKFLOW` when the store fails.
+   * @example
+   * ```ts
+   * await sidecar.workflows.cancel('order-1');
+   * ```
+   */
+  cancel(instanceId: string): Promise<void> {
+    return this.service.cancel(instanceId);
+  }
+
+  /**
+   * Ends an instance and its children at once, wherever they are: no code of theirs runs any more. Activities
+   * under way are told by their signal.
    *
    * @example
    * ```ts

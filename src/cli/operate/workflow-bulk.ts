@@ -5,7 +5,7 @@ import { CommandFailure } from '../failure.ts';
 import type { Call } from './action.ts';
 import { counted } from './text.ts';
 
-const OVER = ['COMPLETED', 'FAILED', 'TERMINATED'] as const satisfies readonly WorkflowStatus[];
+const OVER = ['COMPLETED', 'FAILED', 'TERMINATED', 'CANCELED'] as const satisfies readonly WorkflowStatus[];
 const NOT_OVER = ['PENDING', 'RUNNING', 'SUSPENDED'] as const satisfies readonly WorkflowStatus[];
 const STATUSES: readonly WorkflowStatus[] = [...NOT_OVER, ...OVER];
 /** The most instances of a portion, and the most failures that a reply names. */

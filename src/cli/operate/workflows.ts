@@ -15,6 +15,7 @@ const STYLES: Readonly<Partial<Record<WorkflowState['status'], Style>>> = {
   COMPLETED: 'green',
   FAILED: 'red',
   TERMINATED: 'yellow',
+  CANCELED: 'yellow',
   SUSPENDED: 'yellow',
   RUNNING: 'cyan',
 };
@@ -214,9 +215,15 @@ export const WORKFLOWS: ActionGroup = {
     { name: 'pause', ...ID, help: 'what comes for it waits', run: one('pause', 'is paused') },
     { name: 'resume', ...ID, help: 'it goes on', run: one('resume', 'is resumed') },
     {
+      name: 'cancel',
+      ...ID,
+      help: 'let it clean up and end, and its children',
+      run: one('cancel', 'is being canceled'),
+    },
+    {
       name: 'terminate',
       ...ID_OR_ALL,
-      help: 'end it, and its children',
+      help: 'end it at once, and its children',
       flags: [...FILTERS, ALL, YES, { name: 'output', value: 'JSON|@FILE', help: 'of terminate: its output' }],
       run: terminate,
     },

@@ -84,7 +84,7 @@ export interface WorkflowRecord extends RecordBase {
   readonly kind: 'workflow';
   readonly instanceId: string;
   readonly workflowName: string;
-  readonly outcome: 'started' | 'completed' | 'failed' | 'terminated';
+  readonly outcome: 'started' | 'completed' | 'failed' | 'canceled' | 'terminated';
   readonly reason?: string;
 }
 

@@ -54,7 +54,7 @@ export interface InstanceReply {
   readonly instanceId: string;
 }
 
-/** `POST workflows/pause`, `workflows/resume`, `workflows/purge`, `workflows/terminate` (with `output`, JSON text) */
+/** `POST workflows/pause`, `workflows/resume`, `workflows/cancel`, `workflows/purge`, `workflows/terminate` (with `output`, JSON text) */
 export interface InstanceBody {
   readonly instanceId: string;
   readonly output?: string;

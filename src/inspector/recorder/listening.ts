@@ -55,6 +55,7 @@ export function recording(messages: MessageLog, runs: RunLog): Listeners {
     workflowStarted: (info) => runs.workflowStarted(info),
     workflowCompleted: (info) => runs.workflowEnded('completed', info),
     workflowFailed: (info) => runs.workflowEnded('failed', info, info.reason),
+    workflowCanceled: (info) => runs.workflowEnded('canceled', info),
     workflowTerminated: (info) => runs.workflowEnded('terminated', info),
     invoked: (info) => runs.called(info),
   };

@@ -79,7 +79,7 @@ export function isFailure(entry: RecorderEntry): boolean {
     case 'job':
       return entry.outcome !== 'done' && entry.outcome !== 'running';
     case 'workflow':
-      return entry.outcome === 'failed' || entry.outcome === 'terminated';
+      return entry.outcome === 'failed' || entry.outcome === 'canceled' || entry.outcome === 'terminated';
   }
 }
 

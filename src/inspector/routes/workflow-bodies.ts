@@ -13,7 +13,7 @@ import { NAME, TEXT } from './define.ts';
 /** The schemas of what is sent about workflows. */
 
 export const STATUSES: readonly WorkflowStatus[] = [
-  ...(['PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETED', 'FAILED', 'TERMINATED'] as const),
+  ...(['PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETED', 'FAILED', 'TERMINATED', 'CANCELED'] as const),
 ];
 
 export const START: JsonSchema = optionsSchema<StartBody>({ name: NAME, input: TEXT, instanceId: NAME }, ['name']);

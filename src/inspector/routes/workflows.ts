@@ -110,7 +110,7 @@ async function readEvent({ workflows }: Sidecar, query: Query, views: PayloadVie
 }
 
 function changes(): readonly ApiRoute[] {
-  const steering = ['pause', 'resume', 'purge'] as const;
+  const steering = ['pause', 'resume', 'cancel', 'purge'] as const;
   return [
     acts<StartBody>('workflows', START, async ({ workflows }, { name, input, instanceId }): Promise<InstanceReply> => {
       const id = await workflows.service.startInstance(name, jsonTextIn('input', input), given({ instanceId }));

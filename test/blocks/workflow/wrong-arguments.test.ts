@@ -23,7 +23,7 @@ async function errorOf(call: (workflows: Loose) => unknown): Promise<unknown> {
   }
 }
 
-const STATUSES = 'PENDING, RUNNING, SUSPENDED, COMPLETED, FAILED, TERMINATED';
+const STATUSES = 'PENDING, RUNNING, SUSPENDED, COMPLETED, FAILED, TERMINATED, CANCELED';
 const FILTERS: readonly (readonly [filter: object, message: string])[] = [
   [{ status: 'completed' }, `status in WHAT is "completed": expected ${STATUSES}; did you mean "COMPLETED"?`],
   [

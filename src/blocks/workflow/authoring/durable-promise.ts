@@ -1,4 +1,4 @@
-import { EventTimeoutError, isTimeout, TaskFailedError } from '../model/failure.ts';
+import { CANCELED_TASK, CanceledError, EventTimeoutError, isTimeout, TaskFailedError } from '../model/failure.ts';
 import { valueOfText } from '../model/payload.ts';
 import type { Execution, Task } from '../replay/execution.ts';
 import type { Race } from './race.ts';
@@ -64,7 +64,8 @@ function isOfApplication(callback: unknown): boolean {
 
 const NATIVE = 'function () { [native code] }';
 
-function errorOf({ what, sequence, failure }: Task): TaskFailedError {
+function errorOf({ what, sequence, failure }: Task): Error {
+  if (failure === CANCELED_TASK) return new CanceledError();
   const known = failure ?? { errorType: 'Error', message: 'unknown' };
   return isTimeout(sequence, known) ? new EventTimeoutError(what, known) : new TaskFailedError(what, known);
 }

@@ -91,7 +91,7 @@ export class ActivityRunner {
   missingOf(instance: LiveInstance): readonly string[] {
     const waiting = this.#withoutCode.get(instance);
     if (waiting === undefined) return [];
-    return [...new Set(waiting.filter(isOfThisRun).map(({ activity }) => activity.name))];
+    return [...new Set(waiting.filter(isWanted).map(({ activity }) => activity.name))];
   }
 
   /** Forgets an instance that left memory. */
@@ -144,7 +144,7 @@ export class ActivityRunner {
     while (this.#running.size < this.#deps.maxConcurrentActivities && !this.#isStopping) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
-      if (next.instance.isGone || !isOfThisRun(next)) continue;
+      if (next.instance.isGone || !isWanted(next)) continue;
       if (next.instance.mayBegin) outside(() => this.#begin(next));
       else hold(this.#withheld, next);
     }
@@ -247,8 +247,9 @@ function hold(held: Map<LiveInstance, ActivityAttempt[]>, one: ActivityAttempt):
   else own.push(one);
 }
 
-function isOfThisRun({ instance, executionId }: ActivityAttempt): boolean {
-  return instance.record.executionId === executionId;
+/** Whether its run goes on and has not given it up. */
+function isWanted({ instance, executionId, activity }: ActivityAttempt): boolean {
+  return instance.record.executionId === executionId && instance.core.isOpen(activity.sequence);
 }
 
 /** Drops the input type: the caller must pass the input that the activity expects. */

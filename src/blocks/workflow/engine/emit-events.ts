@@ -120,6 +120,7 @@ function tellEnded({ events, logger }: Pick<WorkflowsDeps, 'events' | 'logger'>,
     logger.warn({ ...infoOf(record), errorType, reason, stackTrace }, 'a workflow failed');
     events.emit('workflowFailed', { ...infoOf(record), reason, failure });
   } else if (record.status === 'TERMINATED') events.emit('workflowTerminated', infoOf(record));
+  else if (record.status === 'CANCELED') events.emit('workflowCanceled', infoOf(record));
   else if (events.listenerCount('workflowCompleted') > 0) events.emit('workflowCompleted', infoOf(record));
 }
 

@@ -2,10 +2,10 @@ import { CancelSource, type CancelToken } from '../../../util/cancel-token.ts';
 import { Deque } from '../../../util/deque.ts';
 import { isAction } from '../model/event-table.ts';
 import type { ActionEvent, HistoryEvent } from '../model/events.ts';
-import { TOO_LARGE } from '../model/failure.ts';
+import { CanceledError, TOO_LARGE } from '../model/failure.ts';
 import { type InstanceView, isFinished } from '../model/instance.ts';
 import type { Core } from '../replay/core.ts';
-import { descendantsOf } from '../storage/descendants.ts';
+import { childrenOf, descendantsOf } from '../storage/descendants.ts';
 import type { Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import { viewOf } from '../storage/render-instance.ts';
@@ -244,7 +244,15 @@ export class LiveInstance {
     const { messages } = intake;
     try {
       const orphans = this.#leavesOrphans ? await descendantsOf(this.#services.store, this.id) : NONE;
-      const end = endOfTurn(this.#services, { intake, actions, orphans, core: this.#core, record: this.#record });
+      const canceled = await this.#childrenToCancel();
+      const end = endOfTurn(this.#services, {
+        intake,
+        actions,
+        orphans,
+        canceled,
+        core: this.#core,
+        record: this.#record,
+      });
       const turn = { record: this.#record, stored: this.#stored, end, messages, instance: this };
       const running = this.#follow(await commitTurn(this.#services, turn), end, messages);
       if (running !== undefined) await running;
@@ -258,6 +266,15 @@ export class LiveInstance {
   get #leavesOrphans(): boolean {
     const { hasChildren, status } = this.#record;
     return hasChildren && !isFinished(status) && this.#core.outcome?.kind === 'terminated';
+  }
+
+  /** If this turn cancels the instance: its children, also those of earlier runs. */
+  async #childrenToCancel(): Promise<readonly string[]> {
+    const given = this.#core.canceledChildren;
+    if (given === undefined) return NONE;
+    if (!this.#record.hasChildren) return given;
+    const stored = await childrenOf(this.#services.store, this.id);
+    return [...new Set([...given, ...stored.map(({ record }) => record.instanceId)])];
   }
 
   /** Whether the turn has nothing to commit: its messages came too late. */
@@ -288,6 +305,11 @@ export class LiveInstance {
     for (const message of messages) {
       if (message.entry !== undefined) this.#listener.onRelease(message.entry.key);
       message.done?.();
+    }
+    if (this.#core.takeCanceled()) {
+      this.#cancellation?.abort(new CanceledError());
+      // Activities that the code calls from now on are not canceled.
+      this.#cancellation = undefined;
     }
     const [failures, lost] = [this.#core.takeFailures(), this.#core.takeLost()];
     this.#listener.onTurn(this, { plan, version, end, before, failures, lost });

@@ -4,7 +4,7 @@ import type { IntakeMessage } from './turn-intake.ts';
 export class Restraint {
   /** Set while there may be stored messages that it has not been given: it takes no turn before. */
   isHeld = false;
-  /** How many of its messages end or pause it and have not had their turn. */
+  /** How many of its messages end, cancel or pause it and have not had their turn. */
   #stops = 0;
   /** Called once nothing of the instance is in flight, when another host is to take over. */
   #onResigned: ((hasLeft: boolean) => void) | undefined;
@@ -45,5 +45,5 @@ export class Restraint {
 }
 
 function isStop({ event }: IntakeMessage): boolean {
-  return event?.type === 'terminated' || event?.type === 'suspended';
+  return event?.type === 'terminated' || event?.type === 'cancelRequested' || event?.type === 'suspended';
 }

@@ -19,6 +19,8 @@ export interface EndedTurn {
   readonly actions: readonly ActionEvent[];
   /** Descendants that are terminated with it. */
   readonly orphans: readonly Descendant[];
+  /** Children that are canceled with it. */
+  readonly canceled: readonly string[];
 }
 
 /** The result of a turn for its instance. */
@@ -47,6 +49,7 @@ export function endOfTurn(services: EngineServices, turn: EndedTurn): TurnResult
     childTraces: starts?.childTraces,
     nextTrace: starts?.nextTrace,
     orphans: turn.orphans,
+    canceled: turn.canceled,
     retentionMs: retentionOf(services.deps, status),
     tellsParent: !hasEnded && !isOrphan,
   };
@@ -98,6 +101,8 @@ function statusOf({ outcome, isSuspended, hasBegun }: Core, { status }: Instance
       return 'COMPLETED';
     case 'failed':
       return 'FAILED';
+    case 'canceled':
+      return 'CANCELED';
     case 'terminated':
       return 'TERMINATED';
     case 'continued':

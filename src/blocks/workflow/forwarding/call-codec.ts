@@ -42,7 +42,7 @@ function callOf(given: Fields | null): ForwardedCall {
 function workOf(given: Fields | null): InstanceWork {
   const { type, name, input, startAt, ifExists = 'replace', data, output, trace } = given ?? {};
   if (!isPayload(input) || !isPayload(data) || !isPayload(output)) throw malformed();
-  if (type === 'suspended' || type === 'resumed') return { type };
+  if (type === 'suspended' || type === 'resumed' || type === 'cancelRequested') return { type };
   if (type === 'terminated') return { type, output };
   if (type === 'eventRaised' && isText(name)) return { type, name, data };
   if (type === 'start' && isText(name) && isNumber(startAt) && isIfExists(ifExists))

@@ -126,6 +126,7 @@ const KINDS: KindTable = {
   },
   suspended: { code: 'z', payloadOf: undefined, write: noFields, read: () => ({ type: 'suspended' }) },
   resumed: { code: 'Z', payloadOf: undefined, write: noFields, read: () => ({ type: 'resumed' }) },
+  cancelRequested: { code: 'X', payloadOf: undefined, write: noFields, read: () => ({ type: 'cancelRequested' }) },
   terminated: {
     code: 'x',
     payloadOf: ({ output }) => output,

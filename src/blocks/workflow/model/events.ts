@@ -24,6 +24,8 @@ export type IncomingEvent =
   | { readonly type: 'eventRaised'; readonly name: string; readonly data: Payload }
   | { readonly type: 'suspended' }
   | { readonly type: 'resumed' }
+  /** What the code waits for is given up, and the code can clean up. */
+  | { readonly type: 'cancelRequested' }
   | { readonly type: 'terminated'; readonly output: Payload };
 
 /** An action of the code. */

@@ -122,13 +122,31 @@ export class EventTimeoutError extends TaskFailedError {
   override readonly name: string = 'EventTimeoutError';
 }
 
+/**
+ * Thrown by each `await` in a workflow for what it waited for when the workflow was canceled: see {@link Workflows.cancel}.
+ * Activities of the workflow that run at that moment get it as the reason of their signal.
+ *
+ * @public
+ */
+export class CanceledError extends Error {
+  /** `CanceledError`. */
+  override readonly name: string = CANCELED;
+
+  /** Makes the error. */
+  constructor() {
+    super(CANCELED_TASK.message);
+  }
+}
+
 /** Error types of the engine's own failures. */
+export const CANCELED = 'CanceledError';
 export const NON_DETERMINISM = 'NonDeterminismError';
 export const FOREIGN_AWAIT = 'WorkflowAwaitError';
 export const UNHANDLED_BRANCH = 'UnhandledBranchError';
 export const NOT_REGISTERED = 'NotRegisteredError';
 export const ALREADY_EXISTS = 'WorkflowInstanceAlreadyExists';
 export const TERMINATED_CHILD = 'WorkflowTerminated';
+export const CANCELED_CHILD = 'WorkflowCanceled';
 export const TIMED_OUT = 'EventTimeoutError';
 export const ACTIVITY_TIMED_OUT = 'ActivityTimeoutError';
 export const PROCESS_ENDED = 'ProcessEndedError';
@@ -138,3 +156,6 @@ export const TOO_LARGE = 'PayloadTooLargeError';
 export function isTimeout(sequence: number, { errorType }: WorkflowFailure): boolean {
   return sequence === 0 && errorType === TIMED_OUT;
 }
+
+/** The failure of tasks that a cancellation gives up. Activities may throw errors of that type: so it is known by identity. */
+export const CANCELED_TASK: WorkflowFailure = { errorType: CANCELED, message: 'the workflow was canceled' };

@@ -3,20 +3,21 @@ import type { Payload } from './payload.ts';
 
 /**
  * The status of an instance. `PENDING` has not begun, because its start time has not come or its code is not
- * registered; `CONTINUED_AS_NEW` and `CANCELED` are in the API document but never reported.
+ * registered. `CANCELED` has ended because it was canceled; one that cleans up after a cancellation is still `RUNNING`.
+ * `CONTINUED_AS_NEW` is in the API document but never reported.
  *
  * @public
  */
-export type WorkflowStatus = 'PENDING' | 'RUNNING' | 'SUSPENDED' | 'COMPLETED' | 'FAILED' | 'TERMINATED';
+export type WorkflowStatus = 'PENDING' | 'RUNNING' | 'SUSPENDED' | 'COMPLETED' | 'FAILED' | 'TERMINATED' | 'CANCELED';
 
 /** All statuses that are reported. */
 export const STATUSES: readonly WorkflowStatus[] = [
-  ...(['PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETED', 'FAILED', 'TERMINATED'] as const),
+  ...(['PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETED', 'FAILED', 'TERMINATED', 'CANCELED'] as const),
 ];
 
 /** Whether an instance with this status has finished. */
 export function isFinished(status: WorkflowStatus): boolean {
-  return status === 'COMPLETED' || status === 'FAILED' || status === 'TERMINATED';
+  return status === 'COMPLETED' || status === 'FAILED' || status === 'TERMINATED' || status === 'CANCELED';
 }
 
 /** Code that an instance needs but that is not registered. @public */
@@ -91,6 +92,7 @@ export interface WorkflowHistoryEvent {
     | 'patched'
     | 'suspended'
     | 'resumed'
+    | 'cancelRequested'
     | 'terminated';
   /** The time of the turn that recorded it, in milliseconds since 1970. */
   readonly at: number;

@@ -5,5 +5,6 @@ import type { Payload } from './payload.ts';
 export type RunOutcome =
   | { readonly kind: 'completed'; readonly output: Payload }
   | { readonly kind: 'failed'; readonly failure: WorkflowFailure }
+  | { readonly kind: 'canceled' }
   | { readonly kind: 'terminated'; readonly output: Payload }
   | { readonly kind: 'continued'; readonly input: Payload; readonly keepEvents: boolean };

@@ -140,6 +140,7 @@ function waiting({ input }: Start, nextAt: number, now: number): TurnResult {
     nextEvents: [],
     children: [],
     orphans: [],
+    canceled: [],
     retentionMs: undefined,
     tellsParent: false,
   };

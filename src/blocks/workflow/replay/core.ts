@@ -35,6 +35,8 @@ export class Core {
   /** Activities whose result is among the held events: they are not run again. */
   #reported: Set<number> | undefined;
   #failures: AttemptReport[] = [];
+  /** The children that a cancellation has given up, until it is taken. */
+  #given: readonly string[] | undefined;
 
   constructor(deps: RunDeps) {
     this.#deps = deps;
@@ -93,6 +95,7 @@ export class Core {
     if (!hasEnded && this.outcome !== undefined && !this.isNonDeterministic)
       this.#run.endsTooEarly({ history: 'the history continues', code: 'ends', patch: undefined });
     this.#run.actions.live();
+    this.#given = undefined;
     if (this.isNonDeterministic) this.dropOpen();
   }
 
@@ -165,6 +168,8 @@ export class Core {
         return this.outcome === undefined;
       case 'eventRaised':
         return this.#raise(event.name, event.data);
+      case 'cancelRequested':
+        return this.#cancel();
       case 'terminated':
         this.#terminate(event.output);
         return false;
@@ -195,6 +200,14 @@ export class Core {
     const task = this.#run.buffer.raise(name, data);
     if (task !== undefined) this.#run.open.cancelLimitOf(task);
     return task !== undefined;
+  }
+
+  /** Gives up what the code waits for: it may clean up, with calls that are made as always. Code that has not begun has nothing to clean up. */
+  #cancel(): boolean {
+    if (this.outcome !== undefined || this.#run.isCanceled) return false;
+    this.#given = this.#run.cancel();
+    if (!this.#hasBegun) this.#run.end({ kind: 'canceled' });
+    return this.#hasBegun;
   }
 
   #terminate(output: Payload): void {
@@ -255,6 +268,18 @@ export class Core {
     return this.#run.actions.take();
   }
 
+  /** The children to cancel, if the run was canceled since the last call of `takeCanceled`. */
+  get canceledChildren(): readonly string[] | undefined {
+    return this.#given;
+  }
+
+  /** Whether the run was canceled since the last call. */
+  takeCanceled(): boolean {
+    const isCanceled = this.#given !== undefined;
+    this.#given = undefined;
+    return isCanceled;
+  }
+
   /** Takes the attempts that have failed since the last call. */
   takeFailures(): readonly AttemptReport[] {
     const failures = this.#failures;
@@ -295,6 +320,11 @@ export class Core {
   /** Activities without a result. */
   activities(): readonly ActivityToRun[] {
     return this.#run.open.activities().filter(({ sequence }) => this.#reported?.has(sequence) !== true);
+  }
+
+  /** Whether a result of an activity is still of use. */
+  isOpen(sequence: number): boolean {
+    return this.#run.open.has(sequence);
   }
 
   activity(sequence: number): ActivityToRun | undefined {

@@ -23,6 +23,7 @@ export function eventsAgain(kept: readonly Events[], dropped: readonly Events[])
         case 'childFailed':
         case 'suspended':
         case 'resumed':
+        case 'cancelRequested':
         case 'terminated':
           return false;
         default:

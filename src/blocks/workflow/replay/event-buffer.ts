@@ -1,6 +1,7 @@
 import { Deque } from '../../../util/deque.ts';
 import { Heap } from '../../../util/heap.ts';
 import { eventKey } from '../model/events.ts';
+import type { WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
 import { type ArrivedEvent, EventTask, type TakenEvents } from './event-task.ts';
 import type { CodeProgress } from './open-task.ts';
@@ -126,6 +127,13 @@ export class EventBuffer {
     const tasks = new Deque<EventTask>();
     tasks.push(task);
     this.#waiting.set(key, { name, tasks });
+  }
+
+  /** Fails all waits, in the order of their names' first ones. */
+  fail(failure: WorkflowFailure): void {
+    const lines = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { tasks } of lines) for (const task of tasks.values()) task.fail(failure);
   }
 
   /** Which events code waits for, and which ones it has not waited for: at most 100 of each. */

@@ -23,7 +23,8 @@ export function takeLostEvents(
   buffer: EventBuffer | undefined,
   outcome: RunOutcome | undefined,
 ): readonly EventCount[] {
-  if (buffer === undefined || outcome === undefined || outcome.kind === 'terminated') return NONE;
+  if (buffer === undefined || outcome === undefined) return NONE;
+  if (outcome.kind === 'terminated' || outcome.kind === 'canceled') return NONE;
   if (outcome.kind !== 'continued') return countByName([...buffer.takeUnread(), ...buffer.left()]);
   return outcome.keepEvents ? countByName(buffer.left()) : NONE;
 }

@@ -1,5 +1,6 @@
 import { Heap } from '../../../util/heap.ts';
 import type { ActivityFunction, RetryPolicy } from '../model/definition.ts';
+import type { WorkflowFailure } from '../model/failure.ts';
 import type { ActivityCall } from './execution.ts';
 import type { OpenTask } from './open-task.ts';
 
@@ -16,6 +17,8 @@ export interface OpenAttempt {
   readonly again: () => void;
   /** The activity to run, if it is one. */
   readonly call?: ActivityCall;
+  /** The instance ID of a child. */
+  readonly childId?: string;
 }
 
 /** A timer that has not fired. */
@@ -38,6 +41,8 @@ export interface ActivityToRun {
 }
 
 const dueAtOf = ({ dueAt }: OpenTimer): number => dueAt;
+const bySequence = (a: { readonly sequence: number }, b: { readonly sequence: number }): number =>
+  a.sequence - b.sequence;
 const sequenceOf = ({ sequence }: OpenTimer): number => sequence;
 
 /** The actions of a run that have no result yet. */
@@ -140,10 +145,24 @@ export class OpenActions {
     return { sequence, activityId: open.task.sequence, attempt: open.attempt, name, input, run, timeoutMs };
   }
 
+  has(sequence: number): boolean {
+    return this.#attempts.has(sequence);
+  }
+
+  /** Fails all open actions, in the order in which they began. Answers the instance IDs of the children among them. */
+  fail(failure: WorkflowFailure): readonly string[] {
+    const open = [...this.#attempts.values(), ...(this.#timers?.values() ?? [])].sort(bySequence);
+    const children = [...this.#attempts.values()].flatMap(({ childId }) => childId ?? []);
+    this.clear();
+    for (const { task } of open) task.fail(failure);
+    return children;
+  }
+
   clear(): void {
     this.#attempts.clear();
     this.#timers = undefined;
     this.#limits = undefined;
+    this.#fired = undefined;
     this.#heap = undefined;
     this.#activities = 0;
   }

@@ -3,7 +3,16 @@ import { nameOfKind } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { outside } from '../../../util/outside.ts';
 import type { ActionEvent, ReplayRules } from '../model/events.ts';
-import { failureBecause, failureOf, NON_DETERMINISM, TIMED_OUT, type WorkflowFailure } from '../model/failure.ts';
+import {
+  CANCELED,
+  CANCELED_TASK,
+  CanceledError,
+  failureBecause,
+  failureOf,
+  NON_DETERMINISM,
+  TIMED_OUT,
+  type WorkflowFailure,
+} from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
 import { checkRetryPolicy } from '../model/retry.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
@@ -47,6 +56,7 @@ export class Run implements Execution {
   input: Payload;
   now: number = 0;
   isInTurn = false;
+  isCanceled = false;
   customStatus: string | undefined;
   readonly #deps: RunDeps;
   #patches: Map<string, boolean> | undefined;
@@ -128,9 +138,9 @@ export class Run implements Execution {
   #startChild(first: First<ChildCall>, sequence: number, attempt: number): void {
     const { call, task, firstAt } = first;
     const again = (): void => this.#startChild(first, ++this.#sequence, attempt + 1);
-    this.open.add({ sequence, task, attempt, firstAt, retry: call.retry, again });
     const { name, input } = call;
     const instanceId = call.instanceId ?? `${this.instanceId}-${sequence.toString(16).padStart(4, '0')}`;
+    this.open.add({ sequence, task, attempt, firstAt, retry: call.retry, again, childId: instanceId });
     this.act({ type: 'childStarted', sequence, name, instanceId, input });
   }
 
@@ -186,6 +196,14 @@ export class Run implements Execution {
     this.end({ kind: 'continued', input, keepEvents });
   }
 
+  /** Fails what the code waits for. Answers the instance IDs of the children among it. */
+  cancel(): readonly string[] {
+    this.isCanceled = true;
+    const children = this.open.fail(CANCELED_TASK);
+    this.#buffer?.fail(CANCELED_TASK);
+    return children;
+  }
+
   /** Completes the next wait whose event was there before it, for another step; returns whether there is one. */
   completeNextWait(): boolean {
     this.#buffer?.rest(this.#outcome !== undefined);
@@ -207,7 +225,9 @@ export class Run implements Execution {
   }
 
   fail(failure: WorkflowFailure): void {
-    this.#return({ kind: 'failed', failure });
+    // The code has not caught the error of the cancellation, or has thrown it again after its work.
+    const isCanceled = this.isCanceled && failure.errorType === CANCELED;
+    this.#return(isCanceled ? { kind: 'canceled' } : { kind: 'failed', failure });
   }
 
   #return(outcome: RunOutcome): void {
@@ -217,6 +237,8 @@ export class Run implements Execution {
   }
 
   noteThrown(error: Error): void {
+    // Branches that no code waits for end with the wait that was given up: the code that is awaited decides.
+    if (error instanceof CanceledError) return branchFailures.thrown(error, () => undefined);
     branchFailures.thrown(error, (reason) => this.#branchFailed(failureOf(reason)));
   }
 

@@ -25,7 +25,8 @@ export async function descendantsOf(store: InstanceStore, instanceId: string): P
   return [...found.values()];
 }
 
-async function childrenOf(store: InstanceStore, parentId: string): Promise<readonly Stored[]> {
+/** The unfinished children of an instance. */
+export async function childrenOf(store: InstanceStore, parentId: string): Promise<readonly Stored[]> {
   const stored = await Promise.all((await store.children(parentId)).map((child) => store.readRecord(child)));
   return stored
     .filter((child) => child !== undefined)

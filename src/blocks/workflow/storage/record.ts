@@ -97,7 +97,15 @@ export function isToldByHistory(before: InstanceRecord, after: InstanceRecord): 
   );
 }
 
-const STATUSES: readonly WorkflowStatus[] = ['PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETED', 'FAILED', 'TERMINATED'];
+const STATUSES: readonly WorkflowStatus[] = [
+  'PENDING',
+  'RUNNING',
+  'SUSPENDED',
+  'COMPLETED',
+  'FAILED',
+  'TERMINATED',
+  'CANCELED',
+];
 
 export function encodeRecord(record: InstanceRecord): Uint8Array {
   const { name, status, createdAt, updatedAt, executionId, chunks, events, output, customStatus } = record;

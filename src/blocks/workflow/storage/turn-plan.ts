@@ -2,7 +2,7 @@ import type { Trace } from '../../../components/pubsub.ts';
 import type { Batch, Precondition, Put } from '../../../state/store.ts';
 import { LAST_INSTANT } from '../../../util/clock.ts';
 import type { ChildStarted, HistoryEvent, IncomingEvent } from '../model/events.ts';
-import { ALREADY_EXISTS, TERMINATED_CHILD, type WorkflowFailure } from '../model/failure.ts';
+import { ALREADY_EXISTS, CANCELED_CHILD, TERMINATED_CHILD, type WorkflowFailure } from '../model/failure.ts';
 import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import { MAX_CHILD_ID_LENGTH } from '../model/instance-id.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
@@ -48,6 +48,8 @@ export interface TurnResult {
   readonly nextTrace?: Trace | undefined;
   /** Descendants to terminate together with the instance. */
   readonly orphans: readonly Descendant[];
+  /** The IDs of children to cancel together with the instance. */
+  readonly canceled: readonly string[];
   /** The retention of a finished instance. */
   readonly retentionMs: number | undefined;
   /** Whether the parent is notified of the end. */
@@ -265,10 +267,12 @@ function leftOf(old: InstanceRecord, { chunks, parent }: InstanceRecord, store: 
   return keys;
 }
 
-/** Notifies the parent of the end, and terminates the children. */
+/** Notifies the parent of the end, and terminates or cancels the children. */
 function planMessages(record: InstanceRecord, end: TurnResult, outgoing: Outgoing[], context: PlanContext): void {
   for (const { instanceId, parentId } of end.orphans)
     outgoing.push({ ...messageTo(instanceId, ORPHAN_ENDS, ORPHANED, end, context), parentId });
+  for (const id of end.canceled)
+    outgoing.push({ ...messageTo(id, { type: 'cancelRequested' }, '', end, context), parentId: record.instanceId });
   const { parent } = record;
   if (parent === undefined || !end.tellsParent || !isFinished(record.status)) return;
   const event = resultOf(record, parent.sequence);
@@ -283,8 +287,9 @@ export const ORPHAN_ENDS: IncomingEvent = { type: 'terminated', output: undefine
 
 function resultOf({ status, output, failure, instanceId }: InstanceRecord, sequence: number): IncomingEvent {
   if (status === 'COMPLETED') return { type: 'childCompleted', sequence, output };
-  const message = `workflow ${JSON.stringify(instanceId)} was terminated`;
-  return { type: 'childFailed', sequence, failure: failure ?? { errorType: TERMINATED_CHILD, message } };
+  const errorType = status === 'CANCELED' ? CANCELED_CHILD : TERMINATED_CHILD;
+  const message = `workflow ${JSON.stringify(instanceId)} was ${status.toLowerCase()}`;
+  return { type: 'childFailed', sequence, failure: failure ?? { errorType, message } };
 }
 
 function messageTo(

@@ -81,6 +81,7 @@ export interface Writes {
   workflows: [StartBody, InstanceReply];
   'workflows/pause': [InstanceBody, unknown];
   'workflows/resume': [InstanceBody, unknown];
+  'workflows/cancel': [InstanceBody, unknown];
   'workflows/purge': [InstanceBody, unknown];
   'workflows/terminate': [InstanceBody, unknown];
   'workflows/raise-event': [RaiseEventBody, unknown];

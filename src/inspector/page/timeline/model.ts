@@ -68,7 +68,7 @@ export function rowsLike(rows: readonly Row[], filter: RowFilter): readonly Row[
 
 /** Whether an instance has finished. */
 export function isOver(status: WorkflowState['status']): boolean {
-  return status === 'COMPLETED' || status === 'FAILED' || status === 'TERMINATED';
+  return STATES[status] !== undefined;
 }
 
 interface End {
@@ -218,10 +218,12 @@ function barOf(kind: Row['kind'], { begin, result }: Attempt, end: End): Bar {
   return { ...base, to: Math.min(begin.dueAt ?? end.at, end.at), outcome: 'unfinished', events };
 }
 
+/** Of instances that are over. */
 const STATES: Readonly<Partial<Record<WorkflowState['status'], Outcome>>> = {
   COMPLETED: 'done',
   FAILED: 'failed',
   TERMINATED: 'unfinished',
+  CANCELED: 'unfinished',
 };
 
 function workflowRow({ name, status, createdAt }: Instance, history: readonly HistoryEventInfo[], end: End): Row {
@@ -234,14 +236,20 @@ function workflowRow({ name, status, createdAt }: Instance, history: readonly Hi
   return { key: 'workflow', kind: 'workflow', name, state, bars, attempts: 1, hasFailure: state === 'failed', events };
 }
 
-const OWN: ReadonlySet<HistoryEventInfo['type']> = new Set(['started', 'suspended', 'resumed', 'terminated']);
+const OWN: ReadonlySet<HistoryEventInfo['type']> = new Set([
+  'started',
+  'suspended',
+  'resumed',
+  'cancelRequested',
+  'terminated',
+]);
 
 function pausesOf(own: readonly HistoryEventInfo[], { at, hasEnded }: End): Bar[] {
   const bars: Bar[] = [];
   let since: HistoryEventInfo | undefined;
   for (const event of own)
     if (event.type === 'suspended') since ??= event;
-    else if (since !== undefined && event.type !== 'started') {
+    else if (since !== undefined && event.type !== 'started' && event.type !== 'cancelRequested') {
       const events = [since.index, event.index];
       bars.push({ kind: 'paused', from: since.at, to: event.at, outcome: 'done', events });
       since = undefined;

@@ -20,34 +20,28 @@ export function Badge({ tone, title, children }: BadgeProps) {
   );
 }
 
+/** Of outcomes and statuses in lower case, those that are not idle. */
 const TONES: Readonly<Record<string, Tone>> = {
-  published: 'idle',
   delivering: 'busy',
   retrying: 'warn',
   delivered: 'good',
   dropped: 'bad',
-  deadLettered: 'bad',
+  deadlettered: 'bad',
   unsettled: 'warn',
   running: 'busy',
   done: 'good',
   failed: 'bad',
   started: 'busy',
   completed: 'good',
-  terminated: 'idle',
-  PENDING: 'idle',
-  RUNNING: 'busy',
-  COMPLETED: 'good',
-  FAILED: 'bad',
-  TERMINATED: 'idle',
-  SUSPENDED: 'warn',
-  CANCELED: 'idle',
+  suspended: 'warn',
 };
 
 /** The outcome of a message, job or workflow, or the status of a workflow. */
 export function Outcome({ of, title }: { readonly of: string; readonly title?: string | undefined }) {
+  const outcome = of.toLowerCase();
   return (
-    <Badge tone={TONES[of] ?? 'idle'} title={title}>
-      {of === 'deadLettered' ? 'dead-lettered' : of.toLowerCase()}
+    <Badge tone={TONES[outcome] ?? 'idle'} title={title}>
+      {outcome === 'deadlettered' ? 'dead-lettered' : outcome}
     </Badge>
   );
 }

@@ -20,10 +20,10 @@ export function InstanceActions({ reply, refresh }: InstanceActionsProps) {
   const over = isOver(status) ? 'It is over' : undefined;
   const notOver = isOver(status) ? undefined : 'It is not over';
   const Form = dialog.value && FORMS[dialog.value];
-  const change = (operation: 'pause' | 'resume') => async () => {
+  const change = (operation: 'pause' | 'resume' | 'cancel', done: string) => async () => {
     await post(`workflows/${operation}`, { instanceId });
     refresh();
-    return operation === 'pause' ? 'Paused' : 'Resumed';
+    return done;
   };
   const open = (name: keyof typeof FORMS) => (): undefined => {
     dialog.value = name;
@@ -32,9 +32,9 @@ export function InstanceActions({ reply, refresh }: InstanceActionsProps) {
     <>
       <Actions label="Actions of this workflow">
         {status === 'SUSPENDED' ? (
-          <Action run={change('resume')}>Resume</Action>
+          <Action run={change('resume', 'Resumed')}>Resume</Action>
         ) : (
-          <Action run={change('pause')} reason={over}>
+          <Action run={change('pause', 'Paused')} reason={over}>
             Pause
           </Action>
         )}
@@ -43,6 +43,13 @@ export function InstanceActions({ reply, refresh }: InstanceActionsProps) {
         </Action>
         <Action run={open('rerun')} reason={notOver}>
           Run again…
+        </Action>
+        <Action
+          run={change('cancel', 'Canceled')}
+          reason={over}
+          confirm={{ title: `Cancel ${instanceId}?`, body: 'It cleans up and ends.', action: 'Cancel' }}
+        >
+          Cancel…
         </Action>
         <Action run={open('terminate')} reason={over} tone="danger">
           Terminate…

@@ -31,7 +31,7 @@ const FILTERS: readonly FilterSpec[] = [
     options: [
       ['', 'any'],
       [NOT_OVER, 'not finished'],
-      ...['PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETED', 'FAILED', 'TERMINATED'].map(
+      ...[...NOT_OVER.split(','), 'COMPLETED', 'FAILED', 'TERMINATED', 'CANCELED'].map(
         (status) => [status, status.toLowerCase()] as const,
       ),
     ],

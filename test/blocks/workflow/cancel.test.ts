@@ -1,0 +1,282 @@
+/** A cancellation: what the code waits for rejects, the code cleans up, and the instance ends. */
+import { describe, expect, test } from 'vitest';
+import {
+  type ActivityContext,
+  CanceledError,
+  defineActivity,
+  defineWorkflow,
+  TaskFailedError,
+  type WorkflowContext,
+} from '../../../src/index.ts';
+import { type Registering, type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
+
+/** An order whose steps are undone, last first, whatever ends it. */
+const saga =
+  (wait: (ctx: WorkflowContext) => Promise<unknown>): Registering =>
+  ({ workflows }, { seen }) => {
+    const step = defineActivity('step', (_ctx, name: string) => void seen.push(name));
+    const hang = defineActivity('hang', ({ signal }) => {
+      seen.push('begins');
+      return new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => {
+          seen.push(`signal: ${(signal.reason as Error).name}`);
+          reject(signal.reason);
+        }),
+      );
+    });
+    const brittle = defineActivity('brittle', () => {
+      throw new Error('not yet');
+    });
+    const order = defineWorkflow('order', async (ctx) => {
+      await ctx.callActivity(step, 'reserve');
+      try {
+        await wait(ctx);
+        return 'shipped';
+      } catch (error) {
+        seen.push(`caught ${(error as Error).name}`);
+        await ctx.callActivity(step, 'release');
+        await ctx.sleep('1m');
+        throw error;
+      } finally {
+        await ctx.callActivity(step, 'close');
+      }
+    });
+    const kid = defineWorkflow('kid', async (ctx) => {
+      try {
+        await ctx.waitForEvent('never');
+      } finally {
+        await ctx.callActivity(step, 'kid cleans up');
+      }
+    });
+    workflows.register(step, hang, brittle, order, kid);
+  };
+
+const WAITS: readonly (readonly [what: string, wait: (ctx: WorkflowContext) => Promise<unknown>])[] = [
+  ['a timer', (ctx) => ctx.sleep('72h')],
+  ['an event', (ctx) => ctx.waitForEvent('go')],
+  ['an event with a limit', (ctx) => ctx.waitForEvent('go', { timeout: 3_600_000_000 })],
+  [
+    'an activity that is tried again',
+    (ctx) => ctx.callActivity('brittle', 1, { retry: { maxAttempts: 9, initialIntervalMs: 3_600_000 } }),
+  ],
+  ['an activity without code', (ctx) => ctx.callActivity('missing')],
+  ['a child', (ctx) => ctx.callChild('kid')],
+  ['all of several', (ctx) => Promise.all([ctx.sleep('72h'), ctx.callChild('kid'), ctx.waitForEvent('go')])],
+  ['the first of several', (ctx) => ctx.race([ctx.sleep('72h'), ctx.waitForEvent('go')])],
+];
+
+async function begun(registering: Registering): Promise<WorkflowWorld> {
+  const world = await workflowWorld(registering);
+  await world.run('order');
+  return world;
+}
+
+describe.each(WAITS)('an instance that waits for %s', (_what, wait) => {
+  test('cleans up and is canceled, over restarts at each step', async () => {
+    await using world = await begun(saga(wait));
+    await world.restart();
+    world.seen.length = 0;
+    await world.sidecar.workflows.cancel('one');
+    expect(await world.settle()).toMatchObject({ status: 'RUNNING' });
+    expect(world.seen.filter((line) => !line.startsWith('kid'))).toEqual(['caught CanceledError', 'release']);
+    await world.restart();
+    const state = await world.pass('1m');
+    expect(state).toMatchObject({ status: 'CANCELED' });
+    expect([state.failure, state.output]).toEqual([undefined, undefined]);
+    expect(world.seen.filter((line) => line === 'release' || line === 'close')).toEqual(['release', 'close']);
+    const types = (await world.history()).map(({ type }) => type);
+    expect(types.filter((type) => type === 'cancelRequested')).toHaveLength(1);
+    expect(await world.size()).toBeGreaterThan(0);
+    await world.sidecar.workflows.purge('one');
+  });
+
+  test('rejects its result', async () => {
+    await using world = await begun(saga(wait));
+    const run = world.sidecar.workflows.run('one');
+    const error = run.result().catch((rejected: unknown) => rejected);
+    await run.cancel();
+    await world.clock.advance('1m');
+    expect(await error).toMatchObject({
+      code: 'ERR_WORKFLOW_CANCELED',
+      message: 'workflow "order" with the ID "one" was canceled',
+    });
+  });
+});
+
+describe('an instance that waits for an activity', () => {
+  test('ends it by its signal, and is canceled', async () => {
+    await using world = await workflowWorld(saga((ctx) => ctx.callActivity('hang')));
+    await world.sidecar.workflows.start('order', undefined, { instanceId: 'one' });
+    await expect.poll(() => world.seen).toContain('begins');
+    await world.sidecar.workflows.cancel('one');
+    const state = await world.pass('1m');
+    expect([state.status, world.seen.slice(2)]).toEqual([
+      'CANCELED',
+      ['caught CanceledError', 'signal: CanceledError', 'release', 'close'],
+    ]);
+  });
+});
+
+describe('code that is canceled', () => {
+  test('has completed if it returns, and failed if it throws something else', async () => {
+    await using world = await workflowWorld(({ workflows }) => {
+      workflows.register('calm', (ctx: WorkflowContext) => ctx.sleep('1h').catch((error: Error) => error.message));
+      workflows.register('cross', async (ctx: WorkflowContext) => {
+        await ctx.sleep('1h').catch((cause: unknown) => {
+          throw new TypeError('cannot undo it', { cause });
+        });
+      });
+    });
+    for (const name of ['calm', 'cross']) {
+      await world.run(name, undefined, name);
+      await world.sidecar.workflows.cancel(name);
+    }
+    expect(await world.settle('calm')).toMatchObject({ status: 'COMPLETED', output: 'the workflow was canceled' });
+    expect(await world.settle('cross')).toMatchObject({ status: 'FAILED', failure: { errorType: 'TypeError' } });
+  });
+
+  test('knows the error from that of a task', async () => {
+    const seen: boolean[] = [];
+    await using world = await workflowWorld(({ workflows }) => {
+      workflows.register('flow', async (ctx: WorkflowContext) => {
+        const error: unknown = await ctx.sleep('1h').catch((caught: unknown) => caught);
+        seen.push(error instanceof CanceledError, error instanceof TaskFailedError);
+      });
+    });
+    await world.run('flow');
+    await world.sidecar.workflows.cancel('one');
+    expect([(await world.settle()).status, seen]).toEqual(['COMPLETED', [true, false]]);
+  });
+
+  test('may go on for good, until it is terminated', async () => {
+    await using world = await workflowWorld(({ workflows }) => {
+      workflows.register('stubborn', async (ctx: WorkflowContext) => {
+        await ctx.sleep('1h').catch(() => undefined);
+        await ctx.waitForEvent('never');
+      });
+    });
+    await world.run('stubborn');
+    await world.sidecar.workflows.cancel('one');
+    await world.sidecar.workflows.cancel('one');
+    expect((await world.settle()).status).toBe('RUNNING');
+    await world.sidecar.workflows.terminate('one');
+    expect((await world.settle()).status).toBe('TERMINATED');
+  });
+
+  test('has no failure of a branch that no code waits for', async () => {
+    await using world = await workflowWorld(({ workflows }) => {
+      workflows.registerActivity('undo', () => 'undone');
+      workflows.register('branches', async (ctx: WorkflowContext) => {
+        const branch = async (): Promise<void> => {
+          await ctx.sleep('2h');
+        };
+        void branch();
+        return ctx.sleep('1h').catch(() => ctx.callActivity('undo'));
+      });
+    });
+    await world.run('branches');
+    await world.sidecar.workflows.cancel('one');
+    expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'undone' });
+    await world.restart();
+    expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'undone' });
+  });
+
+  test('fires the signals of activities under way only, and calls others with one that does not', async () => {
+    const signals: AbortSignal[] = [];
+    await using world = await workflowWorld(({ workflows }) => {
+      workflows.registerActivity('hang', ({ signal }: ActivityContext) => {
+        signals.push(signal);
+        if (signals.length === 2) return 'undone';
+        return new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+      });
+      workflows.register('flow', async (ctx: WorkflowContext) => {
+        await ctx.callActivity('hang').catch(() => ctx.callActivity('hang'));
+      });
+    });
+    await world.sidecar.workflows.start('flow', undefined, { instanceId: 'one' });
+    await expect.poll(() => signals).toHaveLength(1);
+    await world.sidecar.workflows.cancel('one');
+    await world.settle();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+    expect(signals[0]?.reason).toBeInstanceOf(CanceledError);
+  });
+});
+
+describe('an instance', () => {
+  test('that has not begun ends without running', async () => {
+    await using world = await workflowWorld(saga((ctx) => ctx.sleep('1h')));
+    await world.sidecar.workflows.start('order', undefined, { instanceId: 'one', startAt: world.clock.now() + 5_000 });
+    await world.sidecar.workflows.cancel('one');
+    expect((await world.settle()).status).toBe('CANCELED');
+    await world.restart();
+    await world.pass('1h');
+    expect([(await world.settle()).status, world.seen]).toEqual(['CANCELED', []]);
+  });
+
+  test('that is paused is canceled when it goes on', async () => {
+    await using world = await begun(saga((ctx) => ctx.sleep('72h')));
+    await world.sidecar.workflows.pause('one');
+    await world.sidecar.workflows.cancel('one');
+    await world.restart();
+    expect([(await world.settle()).status, world.seen]).toEqual(['SUSPENDED', ['reserve']]);
+    await world.sidecar.workflows.resume('one');
+    expect((await world.pass('1m')).status).toBe('CANCELED');
+  });
+
+  test('that is over stays as it is', async () => {
+    await using world = await workflowWorld(({ workflows }) => workflows.register('echo', (_ctx, input) => input));
+    await world.run('echo', 'said');
+    await world.sidecar.workflows.cancel('one');
+    expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'said' });
+    await expect(world.sidecar.workflows.cancel('none')).rejects.toMatchObject({ code: 'ERR_INSTANCE_ID_NOT_FOUND' });
+  });
+
+  test('cancels its children, those of earlier runs and of the same turn too, and theirs', async () => {
+    await using world = await workflowWorld((sidecar, { seen }) => {
+      saga((ctx) => ctx.callChild('kid', undefined, { instanceId: 'grandchild' }))(sidecar, { seen } as WorkflowWorld);
+      sidecar.workflows.register('parent', async (ctx: WorkflowContext, round: number) => {
+        if (round === 0) {
+          void ctx.callChild('kid', undefined, { instanceId: 'of-an-earlier-run' });
+          await ctx.sleep('1s');
+          return ctx.continueAsNew(1);
+        }
+        try {
+          await ctx.callChild('order', undefined, { instanceId: 'child' });
+        } finally {
+          await ctx.callChild('echo', 'from the clean-up', { instanceId: 'afterwards' });
+        }
+      });
+      sidecar.workflows.register('echo', (_ctx, input) => input);
+    });
+    await world.run('parent', 0);
+    await world.pass('2s');
+    await world.sidecar.workflows.cancel('one');
+    await world.pass('2m');
+    const ids = ['one', 'child', 'grandchild', 'of-an-earlier-run', 'afterwards'];
+    const states = await Promise.all(ids.map((id) => world.settle(id)));
+    expect(states.map(({ status }) => status)).toEqual(['CANCELED', 'CANCELED', 'CANCELED', 'CANCELED', 'COMPLETED']);
+    expect(world.seen.filter((line) => line === 'kid cleans up')).toHaveLength(2);
+  });
+
+  test('whose child is canceled alone gets an error of that task', async () => {
+    await using world = await workflowWorld((sidecar, own) => {
+      saga((ctx) => ctx.sleep('72h'))(sidecar, own);
+      sidecar.workflows.register('parent', (ctx: WorkflowContext) =>
+        ctx.callChild('kid', undefined, { instanceId: 'kid' }),
+      );
+    });
+    await world.run('parent');
+    await world.sidecar.workflows.cancel('kid');
+    const { status, failure } = await world.settle();
+    expect([status, failure?.message]).toEqual(['FAILED', 'child workflow "kid" failed: workflow "kid" was canceled']);
+  });
+
+  test('that was canceled runs again from the start', async () => {
+    await using world = await begun(saga((ctx) => ctx.waitForEvent('go')));
+    await world.sidecar.workflows.cancel('one');
+    await world.pass('1m');
+    const again = await world.sidecar.workflows.rerun('one', { instanceId: 'two' });
+    await world.raise('go', undefined, 'two');
+    expect(await again.result()).toBe('shipped');
+  });
+});
