@@ -260,6 +260,53 @@ export function keyValueCases({ open, key, hasOutbox = true }: KeyValueWorld): v
     },
   );
 
+  test('writes of a key that do not wait for each other are made in the order of the calls', async () => {
+    const store = await open();
+    const name = key('in-order');
+    const others = Array.from({ length: 5 }, (_value, index) => key(`beside${index}`));
+    for (let round = 0; round < 40; round++) {
+      const place = key(`in-order-${round}`);
+      const events = hasOutbox ? { events: [{ id: place, bytes: bytesOf('event') }] } : {};
+      await Promise.all([
+        store.write([put(name, '"first"'), ...others.map((one) => put(one, '1'))], { ...ATOMIC, ...events }),
+        ...others.map((one) => store.write([put(one, `"${round}"`)], APART)),
+        store.write([put(name, '"second"')], APART),
+        store.write([put(name, `"last ${round}"`)], ATOMIC),
+      ]);
+      expect(await textOf(store, name)).toBe(`"last ${round}"`);
+      expect(await Promise.all(others.map((one) => textOf(store, one)))).toEqual(others.map(() => `"${round}"`));
+      await store.outbox?.remove([place]);
+    }
+    await store.close();
+  });
+
+  test('plain and conditional writes over the same keys in opposite order, old and new, all end', async () => {
+    const [one, other] = [await open(), await open()];
+    const names = Array.from({ length: 12 }, (_value, index) => key(`m${index}`));
+    const plain = async (store: KeyValueStore, keys: readonly string[]): Promise<void> => {
+      for (let round = 0; round < 25; round++) {
+        const puts = keys.map((name) => put(name, `"${round}"`));
+        expect(new Set(statuses(await store.write(puts, APART)))).toEqual(new Set(['done']));
+      }
+    };
+    const conditional = async (store: KeyValueStore, keys: readonly string[]): Promise<void> => {
+      for (let round = 0; round < 25; round++) {
+        const found = await store.read(keys);
+        const change = (name: string, at: number): KeyValueOperation => {
+          const condition = found[at] === undefined ? 'absent' : { etag: found[at]?.etag ?? '' };
+          return round % 2 === 0 ? put(name, `"${round}"`, condition) : remove(name, condition);
+        };
+        expect(await store.write(keys.map(change), APART)).toHaveLength(keys.length);
+      }
+    };
+    const reversed = names.toReversed();
+    await Promise.all([
+      ...[plain(one, names), plain(other, reversed)],
+      ...[conditional(one, reversed), conditional(other, names)],
+    ]);
+    await Promise.all([one.close(), other.close()]);
+  });
+
   test('refuses calls after its close, which may be called twice and waits for calls in flight', async () => {
     const store = await open();
     const name = key('closed');

@@ -95,6 +95,19 @@ export class OutboxWorld extends TestSidecar {
 
 /** What holds for an outbox and a durable pub/sub on one state, whatever the engine. */
 export function sameCommitCases(newState: () => StateDefinition): void {
+  test('a value that is set behind a transaction that is not awaited replaces its value', async () => {
+    await using world = await OutboxWorld.start({ state: new WatchedState(newState()) });
+    for (let n = 0; n < 10; n++) {
+      await Promise.all([
+        world.transact({ a: `transaction ${n}`, b: 'b' }),
+        world.sidecar.state.set('orders', 'a', `set ${n}`),
+        world.transact({ a: `second ${n}` }),
+        world.sidecar.state.set('orders', 'a', `last ${n}`),
+      ]);
+      expect((await world.sidecar.state.get('orders', 'a'))?.value).toBe(`last ${n}`);
+    }
+  });
+
   test('a transaction and its events are one commit, and the events are delivered once', async () => {
     const state = new WatchedState(newState());
     await using world = await OutboxWorld.start({ state });

@@ -46,6 +46,8 @@ export class EngineKeyValue implements KeyValueStore {
   readonly #sweep: ExpirySweep;
   readonly #closeStore: () => Promise<void>;
   readonly outbox: EngineOutbox;
+  /** The last write of each key, while it or one before it is committed with messages, which takes longer. */
+  readonly #inTurn = new Map<string, Promise<void>>();
   #closing: Promise<void> | undefined;
 
   constructor({ name, store, context, closeStore }: EngineKeyValueDeps) {
@@ -103,6 +105,27 @@ export class EngineKeyValue implements KeyValueStore {
   }
 
   async write(operations: readonly KeyValueOperation[], options: WriteOptions): Promise<readonly WriteOutcome[]> {
+    if (this.#inTurn.size === 0 && options.publish === undefined) return this.#write(operations, options);
+    const before = operations.flatMap(({ key }) => this.#inTurn.get(key) ?? []);
+    if (before.length === 0 && options.publish === undefined) return this.#write(operations, options);
+    const written =
+      before.length === 0
+        ? this.#write(operations, options)
+        : Promise.all(before).then(() => this.#write(operations, options));
+    this.#keepTurn(operations, written);
+    return written;
+  }
+
+  /** Later writes of the same keys wait for this one: the order of calls is that of the commits. */
+  #keepTurn(operations: readonly KeyValueOperation[], written: Promise<unknown>): void {
+    const end = (): void => {
+      for (const { key } of operations) if (this.#inTurn.get(key) === ended) this.#inTurn.delete(key);
+    };
+    const ended: Promise<void> = written.then(end, end);
+    for (const { key } of operations) this.#inTurn.set(key, ended);
+  }
+
+  async #write(operations: readonly KeyValueOperation[], options: WriteOptions): Promise<readonly WriteOutcome[]> {
     if (options.atomic || operations.length === 1) return this.#writeTogether(operations, options);
     const outcomes: Promise<readonly WriteOutcome[]>[] = [];
     const indexes: number[] = [];
@@ -154,7 +177,7 @@ export class EngineKeyValue implements KeyValueStore {
 
   /** Waits for the calls in flight, as the store does. */
   close(): Promise<void> {
-    this.#closing ??= this.#sweep.stop().then(() => this.#closeStore());
+    this.#closing ??= Promise.all([this.#sweep.stop(), ...this.#inTurn.values()]).then(() => this.#closeStore());
     return this.#closing;
   }
 }

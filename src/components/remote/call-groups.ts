@@ -9,9 +9,14 @@ export interface CallGroupsDeps<Call, Answer> {
   readonly maxSize: number;
   /** How many groups may be under way: those that wait meanwhile form the next group. */
   readonly maxUnderWay: number;
-  /** The keys of a call: no two calls of a group have one in common. Default: they may. */
+  /**
+   * The keys of a call: no two calls of a group, or of groups under way, have one in common, and calls with one are made
+   * in their order. Default: they may.
+   */
   readonly keysOf?: (call: Call) => readonly string[];
 }
+
+const NO_KEYS: readonly string[] = [];
 
 interface Waiting<Call, Answer> {
   readonly call: Call;
@@ -24,6 +29,7 @@ export class CallGroups<Call, Answer> {
   readonly #deps: CallGroupsDeps<Call, Answer>;
   #waiting: Waiting<Call, Answer>[] = [];
   #underWay = 0;
+  readonly #keysUnderWay = new Set<string>();
   #isScheduled = false;
   #onIdle: (() => void)[] = [];
 
@@ -43,27 +49,40 @@ export class CallGroups<Call, Answer> {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      while (this.#waiting.length > 0 && this.#underWay < this.#deps.maxUnderWay) void this.#send(this.#next());
+      while (this.#waiting.length > 0 && this.#underWay < this.#deps.maxUnderWay) {
+        const group = this.#next();
+        // All of them wait for a key.
+        if (group.length === 0) return;
+        void this.#send(group);
+      }
     });
   }
 
-  /** The calls of the next group, in order. */
+  /** The calls of the next group, in order. Those that have to wait for a key stay, and later ones may overtake them. */
   #next(): readonly Waiting<Call, Answer>[] {
     const { sizeOf, maxSize, keysOf } = this.#deps;
-    const keys = new Set<string>();
-    let count = 0;
-    for (let size = 0; count < this.#waiting.length && size < maxSize; count++) {
-      const { call } = this.#waiting[count] as Waiting<Call, Answer>;
-      const own = keysOf?.(call) ?? [];
-      if (own.some((key) => keys.has(key))) break;
-      for (const key of own) keys.add(key);
-      size += sizeOf(call);
+    const group: Waiting<Call, Answer>[] = [];
+    const left: Waiting<Call, Answer>[] = [];
+    /** The keys of the group, and those of calls that wait for a key themselves. */
+    const taken = new Set<string>();
+    let at = 0;
+    for (let size = 0; at < this.#waiting.length && size < maxSize; at++) {
+      const waiting = this.#waiting[at] as Waiting<Call, Answer>;
+      const keys = keysOf?.(waiting.call) ?? NO_KEYS;
+      const mustWait = keys.some((key) => taken.has(key) || this.#keysUnderWay.has(key));
+      for (const key of keys) taken.add(key);
+      (mustWait ? left : group).push(waiting);
+      if (!mustWait) size += sizeOf(waiting.call);
     }
-    return this.#waiting.splice(0, count);
+    this.#waiting = left.length === 0 ? this.#waiting.slice(at) : [...left, ...this.#waiting.slice(at)];
+    return group;
   }
 
   async #send(group: readonly Waiting<Call, Answer>[]): Promise<void> {
+    const { keysOf } = this.#deps;
+    const keys = keysOf === undefined ? NO_KEYS : group.flatMap(({ call }) => keysOf(call));
     this.#underWay++;
+    for (const key of keys) this.#keysUnderWay.add(key);
     try {
       const answers = await this.#deps.send(group.map(({ call }) => call));
       for (const [index, { resolve, reject }] of group.entries()) {
@@ -76,6 +95,7 @@ export class CallGroups<Call, Answer> {
       for (const { reject } of group) reject(error as Error);
     } finally {
       this.#underWay--;
+      for (const key of keys) this.#keysUnderWay.delete(key);
       if (this.#waiting.length > 0) this.#schedule();
       else if (this.#underWay === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
     }

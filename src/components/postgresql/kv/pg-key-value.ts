@@ -183,7 +183,6 @@ export class PgKeyValue implements KeyValueStore {
     const { atomic, events = [] } = options;
     if (operations.length === 0 && events.length === 0) return [];
     checkKeys(operations, this.#settings.server.name);
-    if (events.length > 0) await this.outbox.ensure();
     if (atomic || operations.length <= MAX_KEYS) return this.#writes.add({ operations, atomic, events });
     const parts: Promise<readonly WriteOutcome[]>[] = [];
     for (let at = 0; at < operations.length; at += MAX_KEYS)
@@ -206,6 +205,8 @@ export class PgKeyValue implements KeyValueStore {
     calls: readonly WriteCall[],
   ): Promise<readonly (readonly WriteOutcome[] | Error)[]> {
     try {
+      // Not before a write is queued: later ones would overtake it.
+      if (calls.some(({ events }) => events.length > 0)) await this.outbox.ensure();
       const rows = calls.length === 1 ? await this.#repeat(link, calls, true) : await this.#attempt(link, calls);
       return outcomesOf(calls, rows);
     } catch (error) {
