@@ -202,6 +202,30 @@ describe('code that is canceled', () => {
   });
 });
 
+test('an activity that asks for its signal after the cancellation gets one that has fired', async () => {
+  let goOn = (): void => undefined;
+  const canceled = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const reasons: unknown[] = [];
+  await using world = await workflowWorld(({ workflows }, { seen }) => {
+    workflows.registerActivity('late', async (ctx: ActivityContext) => {
+      seen.push('begins');
+      await canceled;
+      reasons.push(ctx.signal.reason);
+    });
+    workflows.register('flow', async (ctx: WorkflowContext) => {
+      await ctx.callActivity('late').catch(() => ctx.waitForEvent('never'));
+    });
+  });
+  await world.sidecar.workflows.start('flow', undefined, { instanceId: 'one' });
+  await expect.poll(() => world.seen).toEqual(['begins']);
+  await world.sidecar.workflows.cancel('one');
+  goOn();
+  await world.settle();
+  expect(reasons).toEqual([expect.any(CanceledError)]);
+});
+
 describe('an instance', () => {
   test('that has not begun ends without running', async () => {
     await using world = await workflowWorld(saga((ctx) => ctx.sleep('1h')));

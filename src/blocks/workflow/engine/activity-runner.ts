@@ -9,7 +9,7 @@ import { sinceWhen } from '../../../util/work.ts';
 import type { Registry } from '../authoring/registry.ts';
 import type { ActivityContext, ActivityFunction } from '../model/definition.ts';
 import type { IncomingEvent } from '../model/events.ts';
-import { ACTIVITY_TIMED_OUT, failureOf, type WorkflowFailure } from '../model/failure.ts';
+import { ACTIVITY_TIMED_OUT, CanceledError, failureOf, type WorkflowFailure } from '../model/failure.ts';
 import { textOfValue, valueOfText } from '../model/payload.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
 import type { ActivityAttempt, ActivityCrashes } from './activity-crashes.ts';
@@ -206,7 +206,7 @@ export class ActivityRunner {
     emitActivityStarted(this.#deps, instance.id, activity);
     const about = (): object => ({ instanceId: instance.id, activity: name, attempt });
     const call = this.#calls.begin(name, timeoutMs, about);
-    const context = new Context(instance, activity, call);
+    const context = new Context(next, call);
     const called = (): unknown => this.#deps.apart()(() => asTold(run)(context, valueOfText(input)));
     try {
       const result = observation === undefined ? called() : observation.run(called);
@@ -279,22 +279,28 @@ class Context implements ActivityContext {
   readonly instanceId: string;
   readonly activityId: number;
   readonly attempt: number;
-  readonly #instance: LiveInstance;
+  readonly #attempt: ActivityAttempt;
   readonly #call: CodeCall;
   #hasEnded = false;
   /** Leaves the instance, which may live long. */
   #leave: (() => void) | undefined;
 
-  constructor(instance: LiveInstance, { activityId, attempt }: ActivityToRun, call: CodeCall) {
+  constructor(attempt: ActivityAttempt, call: CodeCall) {
+    const { instance, activity } = attempt;
     this.instanceId = instance.id;
-    this.activityId = activityId;
-    this.attempt = attempt;
-    this.#instance = instance;
+    this.activityId = activity.activityId;
+    this.attempt = activity.attempt;
+    this.#attempt = attempt;
     this.#call = call;
   }
 
   get signal(): AbortSignal {
-    if (!this.#hasEnded) this.#leave ??= cancelWith(this.#call, this.#instance.cancellation);
+    if (this.#hasEnded || this.#leave !== undefined) return this.#call.signal;
+    const { instance, executionId, activity } = this.#attempt;
+    this.#leave = cancelWith(this.#call, instance.cancellation);
+    const isOfThisRun = instance.record.executionId === executionId;
+    // It was canceled before it asked for its signal.
+    if (isOfThisRun && !instance.core.isOpen(activity.sequence)) this.#call.abort(new CanceledError());
     return this.#call.signal;
   }
 
