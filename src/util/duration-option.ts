@@ -1,5 +1,4 @@
 import { SidecarError } from '../errors.ts';
-import { MAX_TIMEOUT_MS } from './clock.ts';
 import { DURATION_FORMS, type Duration, isDurationWithin, readDuration } from './duration.ts';
 import type { OptionError, OptionField } from './option-fields.ts';
 import { shown } from './shown.ts';
@@ -34,9 +33,6 @@ export function duration(minMs = 0, maxMs: number = Number.MAX_SAFE_INTEGER): Op
     expected: (value) => (isDurationWithin(value, minMs, maxMs) ? undefined : `${DURATION_FORMS}${bounds}`),
   };
 }
-
-/** A field of options that has a time limit, which a timer of Node's can keep. */
-export const TIME_LIMIT: OptionField = duration(1, MAX_TIMEOUT_MS);
 
 function boundsOf(minMs: number, maxMs: number): string {
   const most = maxMs === Number.MAX_SAFE_INTEGER ? '' : ` and ${maxMs} ms at most`;

@@ -337,7 +337,7 @@ describe.each(WAYS)('jobs: trigger, application via %s', (via) => {
     await world.clock.advance('62s');
     expect(world.logger.at('warn')[0]?.details).toMatchObject({
       reason: 'no answer within 60000 ms',
-      remedy: 'the limit is jobs.timeoutMs (insidecar run: --job-timeout); 0 is no limit',
+      remedy: 'the limit is jobs.timeout (insidecar run: --job-timeout); 0 is no limit',
     });
   });
 
