@@ -4,7 +4,7 @@
  * locks and secrets over HTTP. CPU includes that of the server of the store. See README.md.
  *
  * Usage: `[DAPRD=<path of daprd>] npx tsx bench/state-api.ts [--quick] [--rounds n] [--seconds s] [--connections n]
- * [--only memory|sqlite|redis|postgresql|code|locks|secrets] [--profile directory]`. Without daprd: in code on Redis and
+ * [--only memory|sqlite|redis|postgresql|floor|code|locks|secrets] [--profile directory]`. Without daprd: in code on Redis and
  * PostgreSQL. On Linux.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,6 +15,7 @@ import type { ComponentFile } from './support/component-file.ts';
 import { type Contender, startContender } from './support/contender.ts';
 import { ExchangeLoad, type ExchangeRequest, requestBytes } from './support/exchange-load.ts';
 import { readOptions } from './support/options.ts';
+import { orderOf } from './support/payload.ts';
 import { type Kind, SidecarCommand } from './support/sidecar-command.ts';
 import { openPlace, type Place, STORES, type Store } from './support/state-places.ts';
 import { fillOverHttp, loadOf, OPERATIONS, type StateTask } from './support/state-work.ts';
@@ -24,14 +25,13 @@ import { type Entrant, noFigures, rowOf, takeTurns } from './support/turns.ts';
 const KINDS: readonly Kind[] = ['insidecar', 'daprd'];
 const LABELS = { get: 'get', set: 'set', transact: 'transaction of 10', getMany: 'bulk read of 100' } as const;
 
-const options = readOptions([...STORES, 'code', 'locks', 'secrets']);
-const isQuick = options.seconds < 1;
+const options = readOptions([...STORES, 'floor', 'code', 'locks', 'secrets']);
 const { DAPRD: daprd } = process.env;
 const directory = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
 
 /** What is measured, in order. */
 function* tasks(): Generator<StateTask> {
-  for (const valueBytes of isQuick ? [100] : [100, 4_096])
+  for (const valueBytes of [100, 4_096])
     for (const operation of OPERATIONS)
       for (const callers of [1, options.connections]) yield { operation, callers, valueBytes };
 }
@@ -88,6 +88,30 @@ async function* stateRows(sidecars: readonly SidecarCommand[]): ReturnType<Measu
     for (const { port } of sidecars) await fillOverHttp(port, task.callers, task.valueBytes);
     yield { label: labelOf(task), loads: await Promise.all(sidecars.map(({ port }) => loadOf(port, task))) };
   }
+}
+
+/** A server that answers at once, beside daprd with values in memory: no sidecar on node:http can be faster. */
+async function besideFloor(): Promise<void> {
+  if (daprd === undefined) return console.log('\nfloor: DAPRD is not set');
+  await using place = await openPlace('memory', directory);
+  await using peer = await startCommand('daprd', place.component('daprd'));
+  const rows: string[][] = [];
+  for (const task of tasks()) {
+    if (task.operation !== 'get' && task.operation !== 'set') continue;
+    await fillOverHttp(peer.port, task.callers, task.valueBytes);
+    const floor = await startContender('./empty-server.ts', 'floor', { argument: orderOf(task.valueBytes) });
+    const [own, load] = [await loadOf(floor.port, task), await loadOf(peer.port, task)];
+    const ofFloor = {
+      work: (seconds: number) => own.run(seconds),
+      cpuMicros: async () => (await floor.usage()).cpuMicros,
+    };
+    const ofPeer = { work: (seconds: number) => load.run(seconds), cpuMicros: () => peer.cpuMicros };
+    rows.push(await compared(labelOf(task), [ofFloor, ofPeer]));
+    own.close();
+    load.close();
+    await floor.stop();
+  }
+  print('a server that answers at once', ['node:http', 'daprd'], rows);
 }
 
 /** In code, beside the driver by hand or daprd over HTTP. */
@@ -165,6 +189,7 @@ try {
     using _onSignal = disposeOnSignal(place);
     await overHttp(`${store}, over HTTP`, place, stateRows);
   }
+  if (isWanted('floor')) await besideFloor();
   for (const store of STORES) if (isWanted('code')) await inCode(store);
   if (isWanted('locks')) {
     await using place = await openPlace('redis', directory);
