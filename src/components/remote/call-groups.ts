@@ -1,5 +1,8 @@
 import { setImmediate } from '../../util/timers.ts';
 
+// Captured at import, as the timers are: tests replace it.
+const { nextTick } = process;
+
 /** The dependencies of {@link CallGroups}. */
 export interface CallGroupsDeps<Call, Answer> {
   /** Makes several calls in one. An error in place of an answer is that of one call; a rejection that of all. */
@@ -30,6 +33,7 @@ export class CallGroups<Call, Answer> {
   #waiting: Waiting<Call, Answer>[] = [];
   #underWay = 0;
   readonly #keysUnderWay = new Set<string>();
+  #lastCount = 1;
   #isScheduled = false;
   #onIdle: (() => void)[] = [];
 
@@ -47,15 +51,19 @@ export class CallGroups<Call, Answer> {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => {
+    const send = (): void => {
       this.#isScheduled = false;
       while (this.#waiting.length > 0 && this.#underWay < this.#deps.maxUnderWay) {
         const group = this.#next();
         // All of them wait for a key.
         if (group.length === 0) return;
+        this.#lastCount = group.length;
         void this.#send(group);
       }
-    });
+    };
+    // A caller that was alone the last time as well would wait for nobody.
+    if (this.#underWay === 0 && this.#lastCount === 1) nextTick(send);
+    else setImmediate(send);
   }
 
   /** The calls of the next group, in order. Those that have to wait for a key stay, and later ones may overtake them. */
