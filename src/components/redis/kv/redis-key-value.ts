@@ -88,31 +88,27 @@ export class RedisKeyValue implements KeyValueStore {
   async #readAll(
     calls: readonly (readonly string[])[],
   ): Promise<readonly (readonly (StoredValue | undefined)[] | Error)[]> {
-    const slots = new Map<number, { readonly keys: string[]; readonly found: Promise<Found> }>();
+    const slots = new Map<number, string[]>();
     const places = calls.map((keys) =>
       keys.map((key) => {
-        const number = this.#router.slot(key);
-        let slot = slots.get(number);
-        if (slot === undefined) {
-          const own: string[] = [];
-          // In the next microtask, when all keys are known.
-          slot = { keys: own, found: Promise.resolve().then(() => this.#readSlot(number, own)) };
-          slots.set(number, slot);
-        }
-        return { slot, index: slot.keys.push(key) - 1 };
+        const slot = this.#router.slot(key);
+        const own = slots.get(slot) ?? [];
+        if (own.length === 0) slots.set(slot, own);
+        return { slot, index: own.push(key) - 1 };
       }),
     );
-    return Promise.all(
-      places.map(async (own) => {
-        try {
-          return await Promise.all(
-            own.map(async ({ slot, index }) => this.#valueAt(await slot.found, index, slot.keys)),
-          );
-        } catch (error) {
-          return error as Error;
-        }
-      }),
-    );
+    const found = new Map<number, Found | Error>();
+    const read = async ([slot, keys]: readonly [number, readonly string[]]): Promise<void> => {
+      found.set(slot, await this.#readSlot(slot, keys).catch((error: Error) => error));
+    };
+    await Promise.all([...slots].map(read));
+    return places.map((own) => {
+      try {
+        return own.map(({ slot, index }) => this.#valueAt(found.get(slot) ?? [], index, slots.get(slot) ?? []));
+      } catch (error) {
+        return error as Error;
+      }
+    });
   }
 
   async #readSlot(slot: number, keys: readonly string[]): Promise<Found> {
@@ -122,7 +118,8 @@ export class RedisKeyValue implements KeyValueStore {
     return found as Found;
   }
 
-  #valueAt(found: Found, index: number, keys: readonly string[]): StoredValue | undefined {
+  #valueAt(found: Found | Error, index: number, keys: readonly string[]): StoredValue | undefined {
+    if (found instanceof Error) throw found;
     const [data, version, expiresAt] = [found[3 * index], found[3 * index + 1], found[3 * index + 2]];
     if (data) {
       const value = { bytes: data, etag: version?.toString() };

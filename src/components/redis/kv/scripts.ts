@@ -137,7 +137,14 @@ local function write(operations, events)
 end
 
 if ARGV[1] == '' then
-  for _ = 1, #KEYS do write(1, 0) end
+  for i, key in ipairs(KEYS) do
+    if ARGV[at] == 'p' then
+      local kind, version = form(key)
+      if kind == 'hash' or kind == 'none' or kind == 'string' then kind = put(key, kind, version, ARGV[at + 1], '') end
+      answers[i] = kind
+      first, at = first + 1, at + 2
+    else write(1, 0) end
+  end
 else
   for operations, events in string.gmatch(ARGV[1], '(%d+)%+(%d+)') do write(tonumber(operations), tonumber(events)) end
 end
