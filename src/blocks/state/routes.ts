@@ -1,5 +1,6 @@
 import type { StoredValue } from '../../components/key-value.ts';
 import { messageOf } from '../../errors.ts';
+import { allReceived } from '../../http/body.ts';
 import { readContent } from '../../http/content.ts';
 import { type HeaderMap, headerOf, NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
@@ -89,6 +90,7 @@ async function getValue(
 ): Promise<SidecarResponse> {
   const store = state.store(name);
   checkKey(name, key);
+  await allReceived();
   const found = await state.get(store, key);
   if (found === undefined) return NO_CONTENT;
   const { bytes, etag, expiresAt } = found;
