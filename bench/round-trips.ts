@@ -70,7 +70,7 @@ async function jobs({ jobs: own }: Sidecar, ends: Ends): Promise<DoOne> {
 }
 
 function register({ workflows: own }: Sidecar): (instanceId?: string) => Promise<void> {
-  const step = defineActivity('step', (_ctx, order: typeof DATA) => ({ ...order, orderId: order.orderId + 1 }));
+  const step = defineActivity('step', (order: typeof DATA) => ({ ...order, orderId: order.orderId + 1 }));
   const sequence = defineWorkflow('sequence', async (ctx, order: typeof DATA) => {
     const first = await ctx.callActivity(step, order);
     const second = await ctx.callActivity(step, first);

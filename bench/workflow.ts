@@ -45,13 +45,13 @@ const { Sidecar: Built, defineActivity, defineWorkflow } = await loadBuilt();
 const { embedded } = await loadEmbedded();
 const root = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
 
-const step = defineActivity('step', async (_ctx, order: typeof ORDER) => ({ ...order, orderId: order.orderId + 1 }));
+const step = defineActivity('step', async (order: typeof ORDER) => ({ ...order, orderId: order.orderId + 1 }));
 const sequence = defineWorkflow('sequence', async (ctx, order: typeof ORDER) => {
   const first = await ctx.callActivity(step, order);
   const second = await ctx.callActivity(step, first);
   return ctx.callActivity(step, second);
 });
-const one = defineActivity('one', (_ctx, index: number) => index);
+const one = defineActivity('one', (index: number) => index);
 const fanOut = defineWorkflow('fan-out', async (ctx, count: number) => {
   const all = await Promise.all(Array.from({ length: count }, (_, index) => ctx.callActivity(one, index)));
   return all.length;

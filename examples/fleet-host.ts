@@ -17,7 +17,7 @@ const tell = (kind: string, what: string, id: string): void => {
   if (process.connected) process.send?.({ kind, what, id }, () => undefined);
 };
 
-const ship = defineActivity('ship', async (_ctx, id: string) => `${id} shipped by ${name}`);
+const ship = defineActivity('ship', async (id: string) => `${id} shipped by ${name}`);
 const order = defineWorkflow('order', async (ctx, id: string) => {
   const shipped = await ctx.callActivity(ship, id);
   await ctx.sleep(200);

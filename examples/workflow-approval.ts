@@ -15,7 +15,7 @@ interface Decision {
   readonly decidedBy: string;
 }
 
-const notify = defineActivity('notify', (_ctx, text: string) => console.log(`  mail: ${text}`));
+const notify = defineActivity('notify', (text: string) => console.log(`  mail: ${text}`));
 
 const approve = defineWorkflow('approve', async (ctx, { by, amount }: Expense) => {
   if (amount < 50) return 'approved without asking';

@@ -6,7 +6,7 @@ import { defineActivity, defineWorkflow, Sidecar } from 'insidecar';
 
 type Counts = Readonly<Record<string, number>>;
 
-const countWords = defineActivity('countWords', async (_ctx, page: string): Promise<Counts> => {
+const countWords = defineActivity('countWords', async (page: string): Promise<Counts> => {
   const counts: Record<string, number> = {};
   for (const word of page.split(' ')) counts[word] = (counts[word] ?? 0) + 1;
   return counts;

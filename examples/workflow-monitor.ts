@@ -14,11 +14,11 @@ const clock = virtualClock({ startAt: '2026-05-01T00:00:00Z' });
 const stamp = (): string => new Date(clock.now()).toISOString().slice(0, 16).replace('T', ' ');
 
 // The machine is out of order from 3:00 to 5:00, and taken away at 12:00.
-const probe = defineActivity('probe', (_ctx, _machine: string) => {
+const probe = defineActivity('probe', (_machine: string) => {
   const hour = new Date(clock.now()).getUTCHours();
   return hour >= 12 ? 'gone' : hour >= 3 && hour < 5 ? 'broken' : 'fine';
 });
-const alarm = defineActivity('alarm', (_ctx, text: string) => console.log(`${stamp()} ${text}`));
+const alarm = defineActivity('alarm', (text: string) => console.log(`${stamp()} ${text}`));
 
 const monitor = defineWorkflow('monitor', async (ctx, { machine, failures }: Watch) => {
   const found = await ctx.callActivity(probe, machine);

@@ -12,7 +12,7 @@ interface Order {
 }
 
 const step = <Input, Output>(name: string, work: (input: Input) => Output) =>
-  defineActivity(name, async (_ctx, input: Input) => {
+  defineActivity(name, async (input: Input) => {
     console.log(`  ${name} ${JSON.stringify(input)}`);
     return work(input);
   });

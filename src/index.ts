@@ -119,6 +119,7 @@ export {
   type ActivityDefinition,
   type ActivityFunction,
   type ActivityLike,
+  type ActivityOptions,
   defineActivity,
   defineWorkflow,
   type IfInstanceExists,

@@ -91,7 +91,7 @@ const figures: Readonly<Record<string, () => Promise<void>>> = {
   },
   workflow: async () => {
     const { workflows } = await startSidecar(await durableState());
-    const step = built.defineActivity('step', async (_ctx, count: number) => count + 1);
+    const step = built.defineActivity('step', async (count: number) => count + 1);
     const three = built.defineWorkflow('three', async (ctx, count: number) => {
       for (let index = 0; index < 3; index++) count = await ctx.callActivity(step, count);
       return count;

@@ -35,7 +35,7 @@ const openInsidecar: WorkerMaker = async (done) => {
     identity: { keys: [{ secret: 'a shared secret of more than 32 bytes' }] },
   });
   const listener = nodeListener(sidecar.peers);
-  const step = defineActivity('step', async (_ctx, order: typeof ORDER) => ({ ...order, orderId: order.orderId + 1 }));
+  const step = defineActivity('step', async (order: typeof ORDER) => ({ ...order, orderId: order.orderId + 1 }));
   const sequence = defineWorkflow('sequence', async (ctx, order: typeof ORDER) => {
     const first = await ctx.callActivity(step, order);
     const second = await ctx.callActivity(step, first);

@@ -26,7 +26,7 @@ const sidecar = new Sidecar({
   subscriptions: ['durable', 'memory'].map((pubsubname) => ({ pubsubname, topic: 'orders', route: '/orders' })),
   app: { port: Number(appPort) },
 });
-const add = defineActivity('add', (_ctx, count: number) => count + 1);
+const add = defineActivity('add', (count: number) => count + 1);
 const flow = defineWorkflow('flow', async (ctx, count: number) => {
   await ctx.sleep(5);
   return ctx.callActivity(add, await ctx.callActivity(add, count));

@@ -1,6 +1,6 @@
 import { defineActivity, defineWorkflow, type Sidecar } from 'insidecar';
 
-const charge = defineActivity('charge', (_context, order: { id: number }) => {
+const charge = defineActivity('charge', (order: { id: number }) => {
   if (order.id === 3) throw new Error('the card of order 3 has expired');
   return `receipt ${order.id}`;
 });

@@ -6,5 +6,5 @@ import { WorkflowActivityContext } from './workflow-activity-context.ts';
 export function activityFunction<Input, Output>(
   activity: TWorkflowActivity<Input, Output>,
 ): ActivityFunction<TInput, TOutput> {
-  return (context, input) => activity(new WorkflowActivityContext(context), input);
+  return (input, context) => activity(new WorkflowActivityContext(context), input);
 }

@@ -77,7 +77,12 @@ export type { KeyValueCase, KeyValueNeed, KeyValueUnderTest } from './key-value-
 export { keyValueConformance } from './key-value-conformance.ts';
 export type { PubSubCase, PubSubNeed } from './pubsub-case.ts';
 export { pubSubConformance } from './pubsub-conformance.ts';
-export { type HasActivities, replaceActivities } from './replace-activities.ts';
+export {
+  type ActivityStandIn,
+  type HasActivities,
+  type ReplaceableActivity,
+  replaceActivities,
+} from './replace-activities.ts';
 export type { StoreCase, StoreNeed } from './store-case.ts';
 export { stateStoreConformance } from './store-conformance.ts';
 export { VirtualClock, type VirtualClockOptions, virtualClock } from './virtual-clock.ts';

@@ -1,33 +1,69 @@
 import type { ActivityFunction, Replacement } from '../blocks/workflow/model/definition.ts';
 
+/** An activity that can be replaced: what `defineActivity` returns, or its function. @public */
+export type ReplaceableActivity<Input = never, Output = unknown> =
+  | {
+      /** `activity`. */
+      readonly kind: 'activity';
+      /** Its name. */
+      readonly name: string;
+      /** Its code. */
+      readonly run: ActivityFunction<Input, Output>;
+    }
+  | ActivityFunction<Input, Output>;
+
 /** A sidecar whose activities can be replaced. @public */
 export interface HasActivities {
   /** Its workflows. */
-  readonly workflows: { replaceActivity(name: string, run: ActivityFunction): Replacement };
+  readonly workflows: {
+    /** The name of a registered activity. */
+    registeredActivity(activity: ReplaceableActivity | string): string;
+    /** Has an activity run other code. */
+    replaceActivity(name: string, run: ActivityFunction): Replacement;
+  };
 }
 
+/** The code that an activity may be replaced by: it takes what the activity takes, and returns what that returns. @public */
+export type ActivityStandIn<Activity> =
+  Activity extends ReplaceableActivity<infer Input, infer Output> ? ActivityFunction<Input, Output> : ActivityFunction;
+
 /**
- * Replaces activities by their names in histories. A replacement applies however workflows call the activity, takes
- * precedence over the real code, and works whether or not that is registered. Call it before or after the sidecar's
- * start.
+ * Has activities run other code: pairs of an activity, its definition, function or name, and the code for it. A
+ * replacement counts for every call of that name. It takes precedence over the real code. Call it before or after the
+ * sidecar's start.
  *
  * @example
  * ```ts
- * const fakes = replaceActivities(sidecar, { charge: (_ctx, order: { id: number }) => `receipt of ${order.id}` });
+ * const charge = defineActivity('charge', async (order: { id: number }) => `receipt of ${order.id}`);
+ * sidecar.register(charge);
+ * const fakes = replaceActivities(sidecar, [charge, (order) => `no money for ${order.id}`]);
  * // …
  * fakes.restore();
  * ```
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for
- * code that is not a function.
+ * @throws SidecarError `ERR_CONFIGURATION` for an activity that is not registered, whose real code would run, and for
+ * code that is not a function. Nothing is replaced then.
  * @public
  */
-export function replaceActivities(
+export function replaceActivities<const Activities extends readonly (ReplaceableActivity | string)[]>(
   { workflows }: HasActivities,
-  activities: Readonly<Record<string, ActivityFunction>>,
+  ...replacements: {
+    readonly [Index in keyof Activities]: readonly [
+      activity: Activities[Index],
+      run: ActivityStandIn<Activities[Index]>,
+    ];
+  }
 ): Replacement {
-  const replaced = Object.entries(activities).map(([name, run]) => workflows.replaceActivity(name, run));
+  const pairs = replacements as readonly (readonly [ReplaceableActivity | string, ActivityFunction])[];
+  const replaced: Replacement[] = [];
   const restore = (): void => {
     for (const one of replaced) one.restore();
   };
+  try {
+    for (const [activity, run] of pairs)
+      replaced.push(workflows.replaceActivity(workflows.registeredActivity(activity), run));
+  } catch (error) {
+    restore();
+    throw error;
+  }
   return { restore, [Symbol.dispose]: restore };
 }

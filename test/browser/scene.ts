@@ -83,7 +83,7 @@ interface Order {
 function registerWorkflows({ workflows }: Sidecar, clock: SceneClock): void {
   const tries = new Map<number, number>();
   const step = (name: string, ms: number) =>
-    defineActivity(name, async (_ctx, { order }: Order) => {
+    defineActivity(name, async ({ order }: Order) => {
       clock.spend(ms);
       return `${name} of ${order}`;
     });
@@ -91,7 +91,7 @@ function registerWorkflows({ workflows }: Sidecar, clock: SceneClock): void {
   const invoice = step('sendInvoice', 38);
   const ship = step('shipParcel', 120);
   const release = step('releaseStock', 30);
-  const charge = defineActivity('chargeCard', async (_ctx, { order, isDeclined = false }: Order) => {
+  const charge = defineActivity('chargeCard', async ({ order, isDeclined = false }: Order) => {
     clock.spend(180);
     const attempt = (tries.get(order) ?? 0) + 1;
     tries.set(order, attempt);

@@ -8,10 +8,10 @@ interface Order {
 /** How often each order was charged. */
 const charged = new Map<number, number>();
 
-const reserve = defineActivity('reserve', async (_ctx, { order }: Order) => `reservation of ${order}`);
+const reserve = defineActivity('reserve', async ({ order }: Order) => `reservation of ${order}`);
 
 /** Works at the second attempt; with a stolen card never. */
-const charge = defineActivity('charge', async (_ctx, { order, card }: Order) => {
+const charge = defineActivity('charge', async ({ order, card }: Order) => {
   const attempt = (charged.get(order) ?? 0) + 1;
   charged.set(order, attempt);
   if (card === 'stolen') throw new Error('the card was declined');
@@ -19,7 +19,7 @@ const charge = defineActivity('charge', async (_ctx, { order, card }: Order) => 
   return `payment of ${order}`;
 });
 
-const ship = defineActivity('ship', async (_ctx, { order }: Order) => `parcel of ${order}`);
+const ship = defineActivity('ship', async ({ order }: Order) => `parcel of ${order}`);
 
 /** Completes after a retry, or fails. */
 export const checkout = defineWorkflow('checkout', async (ctx, order: Order) => {
@@ -48,6 +48,6 @@ export const countUp = defineWorkflow('countUp', async (ctx, steps: number) => {
     await Promise.all(Array.from({ length: 100 }, (_, at) => ctx.callActivity(count, step + at)));
 });
 
-const count = defineActivity('count', async (_ctx, step: number) => step);
+const count = defineActivity('count', async (step: number) => step);
 
 export const WORKFLOWS = [reserve, charge, ship, count, checkout, approval, packParcel, packOrder, countUp] as const;

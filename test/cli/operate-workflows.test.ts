@@ -17,7 +17,7 @@ interface Bank {
 
 /** An application that mounts an inspector, and the command against it. */
 async function openApp(bank: Bank = { isOpen: true }) {
-  const charge = defineActivity('charge', (_context, order: { id: number }) => {
+  const charge = defineActivity('charge', (order: { id: number }) => {
     if (!bank.isOpen) throw new Error('the bank\u001b[2J is closed');
     return `receipt ${order.id}`;
   });

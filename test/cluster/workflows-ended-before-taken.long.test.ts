@@ -9,7 +9,7 @@ class Begun {
   list: (readonly [member: number, instanceId: string])[] = [];
 
   register({ workflows }: Sidecar, member: number): void {
-    const charge = defineActivity('charge', ({ instanceId }) => {
+    const charge = defineActivity('charge', (_input, { instanceId }) => {
       this.list.push([member, instanceId]);
       return new Promise<void>(() => undefined);
     });

@@ -158,11 +158,11 @@ test('a host that stood still, and whose shards nobody took, goes on with what r
   });
   const a = await fleet.join({ isApart: true });
   a.sidecar.workflows.register(
-    defineActivity('hold', ({ signal }) => {
+    defineActivity('hold', (_input, { signal }) => {
       signals.push(signal);
       return held;
     }),
-    defineActivity('tell', ({ instanceId }) => void ran.push(instanceId)),
+    defineActivity('tell', (_input, { instanceId }) => void ran.push(instanceId)),
     defineWorkflow('flow', async (ctx) => {
       const result = ctx.callActivity('hold');
       await ctx.sleep('30s');

@@ -12,7 +12,7 @@ class Ran {
 
   /** Workflow `order`; code that is newer has a patch in it. */
   order({ workflows }: Sidecar, version: 1 | 2): void {
-    const note = defineActivity('note', (_ctx, text: string) => void this.list.push(text));
+    const note = defineActivity('note', (text: string) => void this.list.push(text));
     workflows.register(
       note,
       defineWorkflow('order', async (ctx) => {
@@ -161,7 +161,7 @@ test('a stand-in that stood still is followed by another host, and writes nothin
   const ran: string[] = [];
   const register = ({ workflows }: Sidecar, name: string): void =>
     workflows.register(
-      defineActivity('count', ({ instanceId }) => void ran.push(`${name} ${instanceId}`)),
+      defineActivity('count', (_input, { instanceId }) => void ran.push(`${name} ${instanceId}`)),
       defineWorkflow('invoice', async (ctx) => {
         for (let nth = 0; nth < 3; nth++) {
           await ctx.waitForEvent('go');

@@ -9,7 +9,7 @@ class Runs {
   readonly list: (readonly [member: number, instanceId: string])[] = [];
 
   register({ workflows }: Sidecar, member: number): void {
-    const note = defineActivity('note', ({ instanceId }, text: string) => {
+    const note = defineActivity('note', (text: string, { instanceId }) => {
       this.list.push([member, instanceId]);
       return text;
     });
@@ -90,7 +90,7 @@ describe('workflows of one app ID on two hosts', () => {
     const undone: string[] = [];
     for (const { sidecar } of [a, b])
       sidecar.workflows.register(
-        defineActivity('undo', ({ instanceId }) => void undone.push(instanceId)),
+        defineActivity('undo', (_input, { instanceId }) => void undone.push(instanceId)),
         defineWorkflow('flow', async (ctx) => {
           try {
             await ctx.waitForEvent('never');

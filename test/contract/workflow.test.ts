@@ -24,7 +24,7 @@ const DEFINITIONS = [
     return events;
   }),
   defineWorkflow('calling', (ctx, input: string) => ctx.callActivity<string>('shout', input)),
-  defineActivity('shout', (_ctx, input: string) => `${input.toUpperCase()}!`),
+  defineActivity('shout', (input: string) => `${input.toUpperCase()}!`),
   defineWorkflow('hanging', (ctx) => ctx.callActivity('hang')),
   defineActivity('hang', () => hang),
   defineWorkflow('failing', () => {

@@ -14,7 +14,7 @@ import { last, life, logger, path, say } from './life.mjs';
 const JOBS = Array.from({ length: 8 }, (_, number) => `job-${number}`);
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const step = defineActivity('step', ({ instanceId }, number) => {
+const step = defineActivity('step', (number, { instanceId }) => {
   if (number === 2 && !instanceId.startsWith('again')) throw new Error('fails until it is run again');
   say(`A ${instanceId} ${number}`);
 });

@@ -13,7 +13,7 @@ const die = ({ attempt }) => {
   process.kill(process.pid, 'SIGKILL');
 };
 const sidecar = new Sidecar({ appId: 'crash', state: embedded({ path }), logger });
-const activity = defineActivity('poison', die);
+const activity = defineActivity('poison', (_input, context) => die(context));
 const workflow = defineWorkflow('work', (context) => context.callActivity(activity));
 sidecar.workflows.register(workflow, activity);
 sidecar.jobs.handle('poison', die);

@@ -10,7 +10,7 @@ import { last, life, logger, path, say } from './life.mjs';
 const STARTERS = 64;
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const add = defineActivity('add', async ({ instanceId, activityId, attempt }, { sum, by }) => {
+const add = defineActivity('add', async ({ sum, by }, { instanceId, activityId, attempt }) => {
   if (Math.random() < 0.3) await sleep(Math.random() * 4);
   // Every seventh fails at first, so that there are retries at any moment.
   if (by === 3 && instanceId.endsWith('7') && attempt === 1) throw new Error('not yet');

@@ -145,7 +145,7 @@ function* stepsDapr(ctx: DaprContext, steps: readonly Step[], log: Log): Generat
 /** Registers the interpreter that is an async function. */
 export function registerAsync(sidecar: Sidecar): void {
   for (const [name, work] of Object.entries(ACTIVITIES))
-    sidecar.workflows.register(defineActivity(name, ({ attempt }, input: ActivityInput) => work(input, attempt)));
+    sidecar.workflows.register(defineActivity(name, (input: ActivityInput, { attempt }) => work(input, attempt)));
   sidecar.workflows.register(
     defineWorkflow('program', async (ctx, { steps, rounds }: Program) => {
       const log: Log = [];

@@ -12,7 +12,7 @@ async function world(options: SidecarOptions): Promise<Inspected & { mend: () =>
   const it = await inspected(options);
   let isBroken = true;
   const { workflows } = it.sidecar;
-  workflows.registerActivity('charge', (_ctx, order: unknown) => {
+  workflows.registerActivity('charge', (order: unknown) => {
     if (isBroken) throw new Error('the bank is closed');
     return { receipt: order };
   });

@@ -201,7 +201,7 @@ test.each([{ isApart: false }, { isApart: true }])(
     for (const seen of ran) {
       const member = await fleet.join({ telemetry: recorded.telemetry(), isApart });
       members.push(member);
-      member.sidecar.workflows.registerActivity('note', ({ instanceId }) => void seen.add(instanceId));
+      member.sidecar.workflows.registerActivity('note', (_input, { instanceId }) => void seen.add(instanceId));
       member.sidecar.workflows.register('flow', (context) => context.callActivity('note'));
     }
     await fleet.pass(5);

@@ -7,7 +7,7 @@ test('messages, jobs and workflows run in virtual time', async () => {
   const components = [memoryPubSub('memory'), durablePubSub('durable')];
   const sidecar = new Sidecar({ appId: 'orders', components, clock });
   const seen = [];
-  const add = defineActivity('add', async (_ctx, number) => number + 1);
+  const add = defineActivity('add', async (number) => number + 1);
   const later = defineWorkflow('later', async (ctx, number) => {
     await ctx.sleep('1h');
     return ctx.callActivity(add, number);

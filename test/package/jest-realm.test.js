@@ -81,7 +81,7 @@ test('a message reaches a function as a CloudEvent', async () => {
 
 test('a workflow completes, and one in generators', async () => {
   const sidecar = await started({ state: embedded({ path: join(emptyPlace(), 'state') }) });
-  const double = defineActivity('double', (_ctx, value) => value * 2);
+  const double = defineActivity('double', (value) => value * 2);
   sidecar.workflows.register(
     defineWorkflow('sum', async (ctx, value) => (await ctx.callActivity(double, value)) + 1),
     double,

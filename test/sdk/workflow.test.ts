@@ -5,7 +5,7 @@ import { PATIENCE, type SdkWorld, sdkWorld } from './world.ts';
 
 let world: SdkWorld;
 
-const double = defineActivity('double', (_context, value: number) => value * 2);
+const double = defineActivity('double', (value: number) => value * 2);
 
 const add = defineWorkflow('add', async (context, input: { a: number; b: number }) => {
   const doubled = await context.callActivity(double, input.a + input.b);

@@ -195,13 +195,13 @@ test('workflows: code of both forms, activities, retries, children, events, cont
   const requests = new Requests();
   const { note } = requests;
   const sidecar = noting(requests);
-  const step = defineActivity('step', async ({ attempt }) => {
+  const step = defineActivity('step', async (_input, { attempt }) => {
     note(`activity, attempt ${attempt}`);
     await pause(1);
     note('activity goes on');
     if (attempt === 1) throw new Error('on purpose');
   });
-  const endless = defineActivity('endless', async ({ signal }) => {
+  const endless = defineActivity('endless', async (_input, { signal }) => {
     await new Promise<void>((resolve) =>
       signal.addEventListener('abort', () => {
         note('signal of an activity');

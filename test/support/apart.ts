@@ -173,7 +173,7 @@ export type Begun = Map<string, number>;
 
 /** Registers a workflow that collects what it is told. */
 export function register({ workflows }: ApartHost, begun: Begun = new Map()): void {
-  const begin = defineActivity('begin', ({ instanceId }) => {
+  const begin = defineActivity('begin', (_input, { instanceId }) => {
     begun.set(instanceId, (begun.get(instanceId) ?? 0) + 1);
   });
   // Everything that it was told until the end, in the order in which it came.

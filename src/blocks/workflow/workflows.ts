@@ -62,13 +62,22 @@ export class Workflows {
   }
 
   /**
+   * The name under which an activity is registered.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` when it is not.
+   */
+  registeredActivity(activity: ActivityLike | string): string {
+    return this.service.registry.registeredActivity(activity);
+  }
+
+  /**
    * Has an activity run other code, until the answer is restored: whatever is registered under its name, now or later,
    * and however workflows call it. For tests.
    *
    * @example
    * ```ts
-   * const charge = defineActivity('charge', async (_ctx, order: { id: number }) => `charged ${order.id}`);
-   * using _ = sidecar.workflows.replaceActivity(charge, (_ctx, order) => `receipt of ${order.id}`);
+   * const charge = defineActivity('charge', async (order: { id: number }) => `charged ${order.id}`);
+   * using _ = sidecar.workflows.replaceActivity(charge, (order) => `receipt of ${order.id}`);
    * ```
    */
   replaceActivity<Input, Output>(

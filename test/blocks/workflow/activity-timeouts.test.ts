@@ -11,7 +11,7 @@ const LATE =
 function hangingWorld(timeout?: Duration): Promise<WorkflowWorld> {
   return workflowWorld(({ workflows }, world) => {
     const note = (what: string): number => world.seen.push(`${what} at ${secondsOf(world)}`);
-    const hang = defineActivity('hang', ({ attempt, signal }: ActivityContext) => {
+    const hang = defineActivity('hang', (_input, { attempt, signal }: ActivityContext) => {
       note(`${attempt} begins`);
       signal.addEventListener('abort', () => note(`${attempt} is told`));
       return new Promise<string>(() => undefined);
@@ -94,7 +94,7 @@ describe('an activity that takes longer than its time limit', () => {
   test('whose function heeds the signal: the time limit is its failure, not what the function throws for it', async () => {
     await using world = await workflowWorld(({ workflows }) => {
       workflows.register(
-        defineActivity('fetch', async ({ signal }) => {
+        defineActivity('fetch', async (_input, { signal }) => {
           await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
         }),
         defineWorkflow('flow', (ctx) => ctx.callActivity('fetch', undefined, { timeout: 500 })),

@@ -14,8 +14,8 @@ import { type Registering, type WorkflowWorld, workflowWorld } from '../../suppo
 const saga =
   (wait: (ctx: WorkflowContext) => Promise<unknown>): Registering =>
   ({ workflows }, { seen }) => {
-    const step = defineActivity('step', (_ctx, name: string) => void seen.push(name));
-    const hang = defineActivity('hang', ({ signal }) => {
+    const step = defineActivity('step', (name: string) => void seen.push(name));
+    const hang = defineActivity('hang', (_input, { signal }) => {
       seen.push('begins');
       return new Promise((_resolve, reject) =>
         signal.addEventListener('abort', () => {
@@ -184,7 +184,7 @@ describe('code that is canceled', () => {
   test('fires the signals of activities under way only, and calls others with one that does not', async () => {
     const signals: AbortSignal[] = [];
     await using world = await workflowWorld(({ workflows }) => {
-      workflows.registerActivity('hang', ({ signal }: ActivityContext) => {
+      workflows.registerActivity('hang', (_input, { signal }: ActivityContext) => {
         signals.push(signal);
         if (signals.length === 2) return 'undone';
         return new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
@@ -209,7 +209,7 @@ test('an activity that asks for its signal after the cancellation gets one that 
   });
   const reasons: unknown[] = [];
   await using world = await workflowWorld(({ workflows }, { seen }) => {
-    workflows.registerActivity('late', async (ctx: ActivityContext) => {
+    workflows.registerActivity('late', async (_input, ctx: ActivityContext) => {
       seen.push('begins');
       await canceled;
       reasons.push(ctx.signal.reason);

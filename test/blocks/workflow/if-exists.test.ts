@@ -7,7 +7,7 @@ import { Fleet, type Member } from '../../support/fleet.ts';
 import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
 
 function register({ workflows }: Sidecar, { seen }: { readonly seen: string[] }): void {
-  const charge = defineActivity('charge', (_ctx, order: string) => void seen.push(order));
+  const charge = defineActivity('charge', (order: string) => void seen.push(order));
   workflows.register(
     charge,
     defineWorkflow('checkout', async (ctx, order: string) => {
@@ -147,7 +147,7 @@ describe('several hosts that get the same message', () => {
         defineWorkflow('order', async (ctx, order: string) => {
           await ctx.callActivity('note', order);
         }),
-        defineActivity('note', (_ctx, order: string) => void seen.push(order)),
+        defineActivity('note', (order: string) => void seen.push(order)),
       );
     let count = 0;
     for (const host of hosts) host.fateOf = () => (++count % 5 === 0 ? 'lost' : 'handled');

@@ -4,7 +4,7 @@ import { defineActivity, defineWorkflow } from '../../../src/index.ts';
 import { type Registering, type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
 
 const noted = (world: WorkflowWorld) =>
-  defineActivity('note', (_ctx, text: string) => {
+  defineActivity('note', (text: string) => {
     world.seen.push(text);
     return text.length;
   });
@@ -27,7 +27,7 @@ describe('activities', () => {
 
   test('a function is an activity under its own name', async () => {
     await using world = await workflowWorld((sidecar) => {
-      async function addOne(_ctx: unknown, value: number): Promise<number> {
+      async function addOne(value: number): Promise<number> {
         return value + 1;
       }
       sidecar.workflows.register(defineWorkflow('functions', (ctx, value: number) => ctx.callActivity(addOne, value)));
@@ -43,7 +43,7 @@ describe('activities', () => {
     async (value) => {
       await using world = await workflowWorld((sidecar) => {
         sidecar.workflows.register(
-          defineActivity('same', (_ctx, input: unknown) => input),
+          defineActivity('same', (input: unknown) => input),
           defineWorkflow('through', async (ctx, input: unknown) => [input, await ctx.callActivity('same', input)]),
         );
       });
@@ -54,7 +54,7 @@ describe('activities', () => {
   test('no input and no output are undefined', async () => {
     await using world = await workflowWorld((sidecar) => {
       sidecar.workflows.register(
-        defineActivity('nothing', (_ctx, input: unknown) => void (input === undefined || world.seen.push('input'))),
+        defineActivity('nothing', (input: unknown) => void (input === undefined || world.seen.push('input'))),
         defineWorkflow('empty', async (ctx, input: unknown) => [
           typeof input,
           typeof (await ctx.callActivity('nothing')),
@@ -69,7 +69,7 @@ describe('activities', () => {
     let running = 0;
     let most = 0;
     await using world = await workflowWorld((sidecar) => {
-      const square = defineActivity('square', async (_ctx, value: number) => {
+      const square = defineActivity('square', async (value: number) => {
         running++;
         most = Math.max(most, running);
         await new Promise((resolve) => setImmediate(resolve));
@@ -90,9 +90,7 @@ describe('activities', () => {
 
   test('three kinds side by side, and again after they are in', async () => {
     await using world = await workflowWorld((sidecar) => {
-      const activities = ['a', 'b', 'c'].map((name) =>
-        defineActivity(name, (_ctx, round: number) => `${name}${round}`),
-      );
+      const activities = ['a', 'b', 'c'].map((name) => defineActivity(name, (round: number) => `${name}${round}`));
       sidecar.workflows.register(
         ...activities,
         defineWorkflow('thrice', async (ctx) => {
@@ -164,7 +162,7 @@ describe('activities', () => {
     const calls: string[] = [];
     await using world = await workflowWorld((sidecar) => {
       sidecar.workflows.register(
-        defineActivity('pay', ({ instanceId, activityId, attempt }) => {
+        defineActivity('pay', (_input, { instanceId, activityId, attempt }) => {
           calls.push(`${instanceId} ${activityId} ${attempt}`);
           if (attempt < 3) throw new Error('busy');
         }),
@@ -209,7 +207,7 @@ describe('activities over a restart', () => {
       (sidecar, at) => {
         sidecar.workflows.register(
           noted(at),
-          defineActivity('slow', async ({ signal }) => {
+          defineActivity('slow', async (_input, { signal }) => {
             at.seen.push(hangs ? 'hanging' : 'done');
             if (hangs) await new Promise((resolve) => signal.addEventListener('abort', resolve));
             return signal.aborted ? 'too late' : 'result';

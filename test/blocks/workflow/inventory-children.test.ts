@@ -4,7 +4,7 @@ import { defineActivity, defineWorkflow, EventTimeoutError, type Sidecar } from 
 import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
 
 function register(sidecar: Sidecar, world: WorkflowWorld): void {
-  const count = defineActivity('count', (_ctx, text: string) => world.seen.push(text));
+  const count = defineActivity('count', (text: string) => world.seen.push(text));
   sidecar.workflows.register(
     count,
     defineWorkflow('child', async (ctx, input: unknown) => {

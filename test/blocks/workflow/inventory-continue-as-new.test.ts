@@ -9,7 +9,7 @@ interface Chat {
 }
 
 function register(sidecar: Sidecar, world: WorkflowWorld): void {
-  const note = defineActivity('note', (_ctx, text: string) => void world.seen.push(text));
+  const note = defineActivity('note', (text: string) => void world.seen.push(text));
   sidecar.workflows.register(
     note,
     defineWorkflow('countdown', async (ctx, n: number) => {

@@ -5,8 +5,8 @@ import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.
 
 function register(sidecar: Sidecar, world: WorkflowWorld): void {
   sidecar.workflows.register(
-    defineActivity('note', (_ctx, text: string) => void world.seen.push(text)),
-    defineActivity('hang', async ({ signal }) => {
+    defineActivity('note', (text: string) => void world.seen.push(text)),
+    defineActivity('hang', async (_input, { signal }) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       world.seen.push('told');
       return 'too late';
@@ -68,7 +68,7 @@ test('activities that wait for room when an instance is paused begin when it is 
 test('a paused instance does not begin its activity again after a restart, and does so when it is resumed', async () => {
   await using world = await workflowWorld((sidecar, { seen }) => {
     sidecar.workflows.register(
-      defineActivity('hang', ({ signal }) => {
+      defineActivity('hang', (_input, { signal }) => {
         seen.push('begun');
         return new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
       }),
@@ -177,7 +177,7 @@ describe('terminate', () => {
     const signals: AbortSignal[] = [];
     await using world = await workflowWorld(({ workflows }) =>
       workflows.register(
-        defineActivity('keep', ({ signal }) => void signals.push(signal)),
+        defineActivity('keep', (_input, { signal }) => void signals.push(signal)),
         defineWorkflow('flow', async (ctx) => {
           for (let count = 0; count < COUNT; count++) await ctx.callActivity('keep');
           await ctx.waitForEvent('go');

@@ -23,7 +23,7 @@ async function retryWorld(kind: 'activity' | 'child'): Promise<WorkflowWorld> {
   };
   return workflowWorld((sidecar, world) => {
     sidecar.workflows.register(
-      defineActivity('try', (_ctx, failures: number) => attempt(world, failures)),
+      defineActivity('try', (failures: number) => attempt(world, failures)),
       defineWorkflow('tryChild', (ctx, failures: number) => ctx.callActivity('try', failures)),
       defineWorkflow('trying', async (ctx, { failures, policy, handled }: Trying) => {
         const handle = (failure: WorkflowFailure): boolean => failure.errorType === handled;
@@ -42,7 +42,7 @@ describe('jitter', () => {
     await using world = await workflowWorld(({ workflows }, { clock }) => {
       const begin = Date.parse('2026-01-01T00:00:00Z');
       workflows.register(
-        defineActivity('busy', ({ attempt }) => {
+        defineActivity('busy', (_input, { attempt }) => {
           if (attempt === 1) throw new Busy('all at once');
           waits.push(clock.now() - begin);
         }),

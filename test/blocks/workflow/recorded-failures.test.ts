@@ -14,7 +14,7 @@ function failingWorld(workflows: Readonly<Record<string, WorkflowFunction<unknow
   return workflowWorld((sidecar) => {
     for (const [name, code] of Object.entries(workflows)) sidecar.workflows.register(defineWorkflow(name, code));
     sidecar.workflows.register(
-      defineActivity('charge', (_ctx, message?: string) => {
+      defineActivity('charge', (message?: string) => {
         try {
           queryDatabase();
         } catch (cause) {

@@ -24,15 +24,15 @@ function orders(depot: Depot, code: WorkflowFunction<string> = order): Registeri
   return ({ workflows }, world) => {
     workflows.register(
       defineWorkflow('order', code),
-      defineActivity('reserve', (_ctx, id: string) => {
+      defineActivity('reserve', (id: string) => {
         world.seen.push(`reserve ${id}`);
         return `reserved ${id}`;
       }),
-      defineActivity('slow', (_ctx, id: string) => {
+      defineActivity('slow', (id: string) => {
         world.seen.push(`slow ${id}`);
         return 'slowly';
       }),
-      defineActivity('ship', (_ctx, { key }: { key: string }) => {
+      defineActivity('ship', ({ key }: { key: string }) => {
         world.seen.push(`ship ${key}`);
         if (!depot.hasLorry) throw new RangeError('no lorry');
         return 'shipped';

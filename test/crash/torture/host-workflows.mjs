@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineActivity, defineWorkflow } from 'insidecar';
 
-const add = defineActivity('add', async ({ attempt }, { sum, by }) => {
+const add = defineActivity('add', async ({ sum, by }, { attempt }) => {
   await sleep(Math.random() * 4);
   // So that there are retries at any moment.
   if (sum % 5 === 0 && by === 1 && attempt === 1) throw new Error('not yet');

@@ -156,7 +156,7 @@ export class FuzzedSidecar implements AsyncDisposable {
 }
 
 function registerWorkflows({ workflows }: Sidecar): void {
-  workflows.registerActivity('echo', (_context, input) => input);
+  workflows.registerActivity('echo', (input) => input);
   workflows.registerActivity('fail', () => {
     throw new Error('it fails');
   });

@@ -20,7 +20,7 @@ export function sidecarOn(state: StateDefinition, logger: Logger): Sidecar {
     ...{ appId: 'shop', components: [durablePubSub(PUBSUB)], state, logger, stopTimeout: 300 },
   });
   const { workflows } = sidecar;
-  workflows.registerActivity('echo', (_context, input) => input);
+  workflows.registerActivity('echo', (input) => input);
   workflows.register('echo', (context, input) => context.callActivity('echo', input));
   workflows.register('wait', async (context, input) => {
     const echoed = await context.callActivity('echo', input);

@@ -25,9 +25,18 @@ import type { Execution, Program, Task } from '../replay/execution.ts';
 import { DurablePromise } from './durable-promise.ts';
 import { Race } from './race.ts';
 
+/** An activity as a call means it. */
+export interface NamedActivity {
+  readonly name: string;
+  /** `undefined` for one that is called by its name. */
+  readonly run?: ActivityFunction;
+  /** How it is called, unless the call says otherwise. */
+  readonly options?: CallActivityOptions;
+}
+
 /** Resolves code in calls to its name and, for activities, its function. */
 export interface CodeNames {
-  activity(code: ActivityDefinition | ActivityFunction): { readonly name: string; readonly run: ActivityFunction };
+  activity(code: ActivityDefinition | ActivityFunction): NamedActivity;
   workflow(code: WorkflowDefinition | WorkflowFunction): string;
 }
 
@@ -103,10 +112,10 @@ class AsyncContext implements WorkflowContext {
     options: CallActivityOptions = NO_OPTIONS,
   ): Promise<Output> {
     if (options !== NO_OPTIONS) checkFields(options, ACTIVITY_FIELDS, 'options of callActivity');
-    const { name, run } =
-      typeof activity === 'string' ? { name: activity, run: undefined } : this.#names.activity(activity);
+    const called: NamedActivity = typeof activity === 'string' ? { name: activity } : this.#names.activity(activity);
+    const { name, run } = called;
     const text = textOfValue(input, 'the input of activity', name);
-    const { retry, timeout } = options;
+    const { retry = called.options?.retry, timeout = called.options?.timeout } = options;
     const timeoutMs = timeout === undefined ? undefined : Math.ceil(parseDurationOption('timeout', timeout));
     return this.#promise(this.#execution.callActivity({ name, run, input: text, retry, timeoutMs }));
   }

@@ -19,6 +19,11 @@ export class CodeTable<Code> {
     return this.#registered.get(name);
   }
 
+  /** The names of the registered code. */
+  names(): readonly string[] {
+    return [...this.#registered.keys()];
+  }
+
   register(name: string, code: Code): void {
     this.#registered.set(name, code);
   }

@@ -1,5 +1,6 @@
 import { SidecarError } from '../../../errors.ts';
 import { checkFunction, nameOfKind } from '../../../util/known-fields.ts';
+import { expectedNames } from '../../../util/suggest.ts';
 import {
   type ActivityDefinition,
   type ActivityFunction,
@@ -10,7 +11,7 @@ import {
   type WorkflowFunction,
 } from '../model/definition.ts';
 import type { Program } from '../replay/execution.ts';
-import { asyncProgram, type CodeNames } from './async-program.ts';
+import { asyncProgram, type CodeNames, type NamedActivity } from './async-program.ts';
 import { CodeTable } from './code-table.ts';
 
 /** Registered code by name, and the names of code. */
@@ -66,7 +67,7 @@ export class Registry implements CodeNames {
   }
 
   /** Replaces the code of a definition's name. */
-  replace({ kind, name, run }: WorkflowDefinition | ActivityDefinition): Replacement {
+  replace({ kind, name, run }: WorkflowDefinition | Omit<ActivityDefinition, 'options'>): Replacement {
     checkCode(kind, name, run);
     if (kind === 'workflow' && !this.hasWorkflows) this.#onFirst();
     const restore =
@@ -85,8 +86,21 @@ export class Registry implements CodeNames {
     return this.#activities.get(name);
   }
 
-  activity(code: ActivityDefinition | ActivityFunction): { readonly name: string; readonly run: ActivityFunction } {
-    return { name: this.nameOfActivity(code), run: typeof code === 'object' ? code.run : code };
+  /** The name of a registered activity. @throws SidecarError `ERR_CONFIGURATION` */
+  registeredActivity(code: ActivityDefinition | ActivityFunction | string): string {
+    const name = typeof code === 'string' ? code : this.nameOfActivity(code);
+    if (this.#activities.registered(name) !== undefined) return name;
+    const names = expectedNames(
+      name,
+      this.#activities.names(),
+      'no activity is: register those of the application first',
+    );
+    throw new SidecarError('ERR_CONFIGURATION', `activity ${JSON.stringify(name)} is not registered${names}`);
+  }
+
+  activity(code: ActivityDefinition | ActivityFunction): NamedActivity {
+    const name = this.nameOfActivity(code);
+    return typeof code === 'object' ? { name, run: code.run, options: code.options } : { name, run: code };
   }
 
   nameOfActivity(code: ActivityDefinition | ActivityFunction): string {

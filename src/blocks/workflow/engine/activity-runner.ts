@@ -207,7 +207,7 @@ export class ActivityRunner {
     const about = (): object => ({ instanceId: instance.id, activity: name, attempt });
     const call = this.#calls.begin(name, timeoutMs, about);
     const context = new Context(next, call);
-    const called = (): unknown => this.#deps.apart()(() => asTold(run)(context, valueOfText(input)));
+    const called = (): unknown => this.#deps.apart()(() => asTold(run)(valueOfText(input), context));
     try {
       const result = observation === undefined ? called() : observation.run(called);
       const output = await (timeoutMs === 0 ? result : untilTimeOut(result, call));

@@ -62,7 +62,7 @@ export interface WorkflowContext {
    * @throws TaskFailedError from the promise, if the activity has failed for good.
    * @example
    * ```ts
-   * const charge = defineActivity('charge', async (_ctx, id: number) => `receipt of order ${id}`);
+   * const charge = defineActivity('charge', async (id: number) => `receipt of order ${id}`);
    * defineWorkflow('checkout', async (ctx, id: number) => ctx.callActivity(charge, id, { retry: { maxAttempts: 5 } }));
    * ```
    */

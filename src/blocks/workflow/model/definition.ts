@@ -1,10 +1,14 @@
 import { SidecarError } from '../../../errors.ts';
 import type { Duration, Instant } from '../../../util/duration.ts';
+import { parseDurationOption } from '../../../util/duration-option.ts';
 import { checkFunction } from '../../../util/known-fields.ts';
 import { ANYTHING, badRequest, checkOptions, field, INSTANT, type OptionFields } from '../../../util/option-fields.ts';
 import { shown } from '../../../util/shown.ts';
-import type { WorkflowContext } from './context.ts';
+import { checkSchema, type StandardSchema } from '../../../util/standard-schema.ts';
+import { checkedActivity } from './checked-activity.ts';
+import type { CallActivityOptions, WorkflowContext } from './context.ts';
 import type { WorkflowFailure } from './failure.ts';
+import { checkRetryPolicy } from './retry.ts';
 
 /** How often and when a failed activity or child workflow is retried. Delays are durable timers. @public */
 export interface RetryPolicy {
@@ -41,8 +45,8 @@ export interface ActivityContext {
 
 /** The code of an activity: it may have side effects, and runs at least once. @public */
 export type ActivityFunction<Input = never, Output = unknown> = (
-  context: ActivityContext,
   input: Input,
+  context: ActivityContext,
 ) => Output | Promise<Output>;
 
 /** The code of a workflow: it must be deterministic when it is replayed over the same history. @public */
@@ -61,14 +65,25 @@ export interface WorkflowDefinition<Input = never, Output = unknown> {
   readonly run: WorkflowFunction<Input, Output>;
 }
 
-/** A named activity. Made by {@link defineActivity}. @public */
+/** A named activity. Made by `defineActivity`. @public */
 export interface ActivityDefinition<Input = never, Output = unknown> {
   /** `activity`. */
   readonly kind: 'activity';
   /** The name in histories. */
   readonly name: string;
-  /** The code. */
+  /** How it is called, unless a call says otherwise. */
+  readonly options: CallActivityOptions;
+  /** The code, with the checks of its schemas. */
   readonly run: ActivityFunction<Input, Output>;
+}
+
+/** Options of `defineActivity`. @public */
+export interface ActivityOptions<Input = unknown, Parsed = Input, Result = unknown, Output = Result>
+  extends CallActivityOptions {
+  /** Checks the input; the function gets what the schema makes of it. Default: nothing is checked. */
+  readonly input?: StandardSchema<Input, Parsed> | undefined;
+  /** Checks the result; the workflow gets what the schema makes of it. Default: nothing is checked. */
+  readonly output?: StandardSchema<Result, Output> | undefined;
 }
 
 /** A workflow in a call: its definition or its function. @public */
@@ -94,7 +109,7 @@ export interface Replacement extends Disposable {
  *
  * @example
  * ```ts
- * const charge = defineActivity('charge', async (_ctx, order: { id: number }) => `receipt of ${order.id}`);
+ * const charge = defineActivity('charge', async (order: { id: number }) => `receipt of ${order.id}`);
  * const checkout = defineWorkflow('checkout', async (ctx, order: { id: number }) => {
  *   const receipt = await ctx.callActivity(charge, order, { retry: { maxAttempts: 3 } });
  *   await ctx.sleep('1h');
@@ -114,21 +129,60 @@ export function defineWorkflow<Input = undefined, Output = unknown>(
   return { kind: 'workflow', name, run };
 }
 
+const ACTIVITY_OPTIONS: OptionFields<ActivityOptions> = {
+  retry: ANYTHING,
+  timeout: ANYTHING,
+  input: ANYTHING,
+  output: ANYTHING,
+};
+
 /**
- * Names an activity.
+ * Names an activity. Its options count for every call that does not say otherwise. An input or result that does not fit
+ * its schema is a failure of type `InvalidDataError`, which is not retried.
  *
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for code that is
- * not a function.
- *
+ * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, unknown options, and
+ * code that is not a function; `ERR_BAD_REQUEST` for a wrong `retry` or `timeout`.
+ * @example
+ * ```ts
+ * const charge = defineActivity('charge', { timeout: '30s' }, async (id: number, { signal }) => {
+ *   const reply = await fetch(`https://payments.example/${id}`, { method: 'POST', signal });
+ *   return reply.status;
+ * });
+ * ```
  * @public
  */
+export function defineActivity<Parsed = undefined, Result = unknown, Input = Parsed, Output = Result>(
+  name: string,
+  options: ActivityOptions<Input, Parsed, Result, Output>,
+  run: ActivityFunction<Parsed, Result>,
+): ActivityDefinition<Input, Output>;
+/** Names an activity without options. @public */
 export function defineActivity<Input = undefined, Output = unknown>(
   name: string,
   run: ActivityFunction<Input, Output>,
-): ActivityDefinition<Input, Output> {
+): ActivityDefinition<Input, Output>;
+export function defineActivity(
+  name: string,
+  ...given: readonly [ActivityFunction] | readonly [ActivityOptions, ActivityFunction]
+): ActivityDefinition {
   checkName('activity', name);
+  const [options, run] =
+    given.length < 2 ? [{}, given[0] as ActivityFunction] : (given as [ActivityOptions, ActivityFunction]);
+  const what = `options of activity ${JSON.stringify(name)}`;
   checkFunction(run, `the code of activity ${JSON.stringify(name)}`);
-  return { kind: 'activity', name, run };
+  checkOptions(what, options, ACTIVITY_OPTIONS);
+  const { input, output, ...call } = options;
+  checkSchema(input, `input in ${what}`);
+  checkSchema(output, `output in ${what}`);
+  checkRetryPolicy(call.retry);
+  if (call.timeout !== undefined) parseDurationOption('timeout', call.timeout);
+  const isChecked = input !== undefined || output !== undefined;
+  return {
+    kind: 'activity',
+    name,
+    options: call,
+    run: isChecked ? checkedActivity(name, { input, output }, run) : run,
+  };
 }
 
 /**

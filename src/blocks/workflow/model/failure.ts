@@ -151,6 +151,7 @@ export const TIMED_OUT = 'EventTimeoutError';
 export const ACTIVITY_TIMED_OUT = 'ActivityTimeoutError';
 export const PROCESS_ENDED = 'ProcessEndedError';
 export const TOO_LARGE = 'PayloadTooLargeError';
+export const INVALID_DATA = 'InvalidDataError';
 
 /** Whether a failed task is an event that did not arrive in time: it has no number. Other code may throw that type. */
 export function isTimeout(sequence: number, { errorType }: WorkflowFailure): boolean {

@@ -3,7 +3,7 @@ import { msOf } from '../../../util/duration.ts';
 import { parseDurationOption } from '../../../util/duration-option.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import type { RetryPolicy } from './definition.ts';
-import type { WorkflowFailure } from './failure.ts';
+import { INVALID_DATA, type WorkflowFailure } from './failure.ts';
 
 /** A failed attempt. */
 export interface FailedAttempt {
@@ -26,6 +26,8 @@ const MAX_DELAY_MS = 100 * 365.25 * 24 * 3_600_000;
 /** The delay before the next attempt, in milliseconds; `undefined` if there is none. Deterministic. */
 export function retryDelayMs(policy: RetryPolicy | undefined, failed: FailedAttempt): number | undefined {
   if (policy === undefined || failed.attempt >= policy.maxAttempts) return undefined;
+  // Data that do not fit never will.
+  if (failed.failure.errorType === INVALID_DATA) return undefined;
   if (policy.handle?.(failed.failure) === false) return undefined;
   const {
     initialIntervalMs = DEFAULT_INTERVAL_MS,

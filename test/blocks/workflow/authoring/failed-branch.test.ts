@@ -31,7 +31,7 @@ afterEach(() => {
 const boom = defineActivity('boom', () => {
   throw new RangeError('no stock');
 });
-const ok = defineActivity('ok', (_ctx, value: unknown) => value);
+const ok = defineActivity('ok', (value: unknown) => value);
 
 function worldOf(run: WorkflowFunction): Promise<WorkflowWorld> {
   return workflowWorld(({ workflows }) => workflows.register(defineWorkflow('flow', run), boom, ok));

@@ -26,7 +26,7 @@ describe('parts of the code that nobody waits for', () => {
     const unhandled = await unhandledDuring(async () => {
       await using world = await workflowWorld(({ workflows }) =>
         workflows.register(
-          defineActivity('note', (_ctx, text: string) => calls.push(text)),
+          defineActivity('note', (text: string) => calls.push(text)),
           defineWorkflow('flow', async (ctx) => {
             const beside = async (): Promise<void> => {
               await ctx.callActivity('note', 'first');
@@ -132,7 +132,7 @@ test('activities that wait for room when the workflow continues as new are dropp
     ({ workflows }, { seen }) =>
       workflows.register(
         defineActivity('hold', () => held),
-        defineActivity('note', (_ctx, text: string) => {
+        defineActivity('note', (text: string) => {
           seen.push(text);
           return text;
         }),

@@ -1,7 +1,7 @@
 /** Code that stands in for other code, in tests above all: the real one must not run. */
 import { describe, expect, test, vi } from 'vitest';
 import { type WorkflowActivityContext, type WorkflowContext, WorkflowRuntime } from '../../../../src/dapr/index.ts';
-import { type ActivityContext, defineActivity, defineWorkflow, Sidecar } from '../../../../src/index.ts';
+import { defineActivity, defineWorkflow, Sidecar } from '../../../../src/index.ts';
 import { replaceActivities } from '../../../../src/testing/index.ts';
 import { workflowWorld } from '../../../support/workflow-world.ts';
 
@@ -9,10 +9,10 @@ interface Order {
   readonly id: string;
 }
 
-const charge = defineActivity('charge', (_ctx, order: Order): string => {
+const charge = defineActivity('charge', (order: Order): string => {
   throw new Error(`real money for ${order.id}`);
 });
-const refund = async function refund(_ctx: ActivityContext, order: Order): Promise<string> {
+const refund = async function refund(order: Order): Promise<string> {
   throw new Error(`real money back for ${order.id}`);
 };
 const checkout = defineWorkflow('checkout', (ctx, order: Order) => ctx.callActivity(charge, order));
@@ -20,7 +20,7 @@ const giveBack = defineWorkflow('giveBack', (ctx, order: Order) => ctx.callActiv
 const byName = defineWorkflow('byName', (ctx, order: Order) => ctx.callActivity('charge', order));
 const parent = defineWorkflow('parent', (ctx, order: Order) => ctx.callChild(checkout, order));
 
-const fake = (_ctx: ActivityContext, order: Order): string => `no money for ${order.id}`;
+const fake = (order: Order): string => `no money for ${order.id}`;
 const everything = ({ workflows }: Sidecar): void => workflows.register(checkout, giveBack, byName, parent);
 
 describe('an activity that is called as a definition or a function', () => {
@@ -51,16 +51,13 @@ describe('an activity that is called as a definition or a function', () => {
 });
 
 describe('replaceActivities', () => {
-  const replace = (sidecar: Sidecar): void => void replaceActivities(sidecar, { charge: fake });
+  const replace = (sidecar: Sidecar): void => void replaceActivities(sidecar, [charge, fake]);
   const register = ({ workflows }: Sidecar): void => workflows.register(charge);
   const nothing = (): void => undefined;
 
   test.each<[when: string, first: typeof replace, then: typeof replace, started: typeof replace]>([
-    ['before the real one is registered', replace, register, nothing],
-    ['after that', register, replace, nothing],
+    ['before the start', register, replace, nothing],
     ['after the start', register, nothing, replace],
-    ['when the real one is not registered', replace, nothing, nothing],
-    ['when the real one is registered after the start', replace, nothing, register],
   ])('%s: the real one never runs', async (_when, first, then, started) => {
     await using world = await workflowWorld((sidecar) => {
       everything(sidecar);
@@ -73,12 +70,16 @@ describe('replaceActivities', () => {
   });
 
   test('takes a mock of the test runner', async () => {
-    await using world = await workflowWorld(everything);
-    const mock = vi.fn((_ctx: ActivityContext, order: Order) => order.id);
-    replaceActivities(world.sidecar, { charge: mock, refund: mock });
+    await using world = await workflowWorld((sidecar) => {
+      everything(sidecar);
+      sidecar.workflows.register(charge);
+      sidecar.workflows.registerActivity('refund', refund);
+    });
+    const mock = vi.fn((order: Order) => order.id);
+    replaceActivities(world.sidecar, [charge, mock], [refund, async (order) => mock(order)]);
     await world.run('checkout', { id: 'a' });
     await world.run('giveBack', { id: 'b' }, 'two');
-    expect(mock.mock.calls.map(([, order]) => order)).toEqual([{ id: 'a' }, { id: 'b' }]);
+    expect(mock.mock.calls.map(([order]) => order)).toEqual([{ id: 'a' }, { id: 'b' }]);
   });
 
   test('restored, what was there before runs again', async () => {
@@ -86,9 +87,9 @@ describe('replaceActivities', () => {
       everything(sidecar);
       sidecar.workflows.register(charge);
     });
-    const outer = replaceActivities(world.sidecar, { charge: () => 'outer' });
+    const outer = replaceActivities(world.sidecar, [charge, () => 'outer']);
     {
-      using _ = replaceActivities(world.sidecar, { charge: () => 'inner' });
+      using _ = replaceActivities(world.sidecar, [charge, () => 'inner']);
       expect((await world.run('checkout', { id: 'a' }, 'one')).output).toBe('inner');
     }
     expect((await world.run('checkout', { id: 'a' }, 'two')).output).toBe('outer');
@@ -104,16 +105,18 @@ describe('replaceActivities', () => {
         defineWorkflow('patient', (ctx, order: Order) =>
           ctx.callActivity(charge, order, { retry: { maxAttempts: 2 } }),
         ),
+        charge,
       ),
     );
     const attempts: number[] = [];
-    replaceActivities(world.sidecar, {
-      charge: ({ attempt }) => {
+    replaceActivities(world.sidecar, [
+      charge,
+      (_order, { attempt }) => {
         attempts.push(attempt);
         if (attempt === 1) throw new Error('declined');
         return 'accepted';
       },
-    });
+    ]);
     await world.run('patient', { id: 'a' });
     expect((await world.pass('1s')).output).toBe('accepted');
     expect(attempts).toEqual([1, 2]);
@@ -125,8 +128,7 @@ describe('replaceActivities', () => {
       workflows.register(defineWorkflow('named', (ctx, name: string) => ctx.callActivity(name)));
       for (const name of names) workflows.register(defineActivity(name, () => `real ${name}`));
     });
-    const fakes = Object.fromEntries(names.map((name) => [name, () => `fake ${name}`]));
-    const replacement = replaceActivities(world.sidecar, fakes);
+    const replacement = replaceActivities(world.sidecar, ...names.map((name) => [name, () => `fake ${name}`] as const));
     for (const name of names)
       expect((await world.run('named', name, `f-${names.indexOf(name)}`)).output).toBe(`fake ${name}`);
     replacement.restore();
@@ -134,9 +136,44 @@ describe('replaceActivities', () => {
       expect((await world.run('named', name, `r-${names.indexOf(name)}`)).output).toBe(`real ${name}`);
   });
 
-  test('a name that is empty is an error', async () => {
-    await using world = await workflowWorld(everything);
-    expect(() => replaceActivities(world.sidecar, { '': fake })).toThrow(/must have 1 to 256 characters/);
+  test.each<[what: string, replace: (sidecar: Sidecar) => unknown, message: string]>([
+    [
+      'a misspelt name',
+      (sidecar) => replaceActivities(sidecar, [charge, fake], ['chrage', fake]),
+      'activity "chrage" is not registered: expected charge, mail; did you mean "charge"?',
+    ],
+    [
+      'a definition that nobody registered',
+      (sidecar) => replaceActivities(sidecar, [charge, fake], [defineActivity('ship', () => ''), () => '']),
+      'activity "ship" is not registered: expected charge, mail',
+    ],
+    [
+      'code that is none',
+      (sidecar) => replaceActivities(sidecar, [charge, fake], ['mail', 'no code' as never]),
+      'the code of activity "mail" is a string: expected a function',
+    ],
+  ])('refuses %s, and replaces nothing', async (_what, replace, message) => {
+    await using world = await workflowWorld((sidecar) => {
+      everything(sidecar);
+      sidecar.workflows.register(
+        charge,
+        defineActivity('mail', () => ''),
+      );
+    });
+    expect(() => replace(world.sidecar)).toThrow(expect.objectContaining({ code: 'ERR_CONFIGURATION', message }));
+    expect((await world.run('checkout', { id: 'a' })).failure?.message).toContain('real money for a');
+  });
+
+  test('has the types of each activity', async () => {
+    await using world = await workflowWorld((sidecar) => sidecar.workflows.register(charge));
+    const typed = (): unknown[] => [
+      replaceActivities(world.sidecar, [charge, ({ id }) => id], [refund, async ({ id }) => id.toUpperCase()]),
+      // @ts-expect-error: charge returns a text
+      replaceActivities(world.sidecar, [charge, () => 5]),
+      // @ts-expect-error: an order has no total
+      replaceActivities(world.sidecar, [charge, fake], [refund, async ({ total }) => total]),
+    ];
+    expect(typed).toBeTypeOf('function');
   });
 
   test('works for generators too, whose activities are functions', async () => {
@@ -146,14 +183,11 @@ describe('replaceActivities', () => {
     function* flow(ctx: WorkflowContext): Generator<unknown, unknown, unknown> {
       return [yield ctx.callActivity(pay, 'a'), yield ctx.callActivity('pay', 'b')];
     }
-    for (const isRegistered of [true, false]) {
-      await using world = await workflowWorld((sidecar) => {
-        const runtime = new WorkflowRuntime({ sidecar }).registerWorkflow(flow);
-        if (isRegistered) runtime.registerActivity(pay);
-        replaceActivities(sidecar, { pay: (_ctx, id: string) => `no money for ${id}` });
-      });
-      expect((await world.run('flow')).output).toEqual(['no money for a', 'no money for b']);
-    }
+    await using world = await workflowWorld((sidecar) => {
+      new WorkflowRuntime({ sidecar }).registerWorkflow(flow).registerActivity(pay);
+      replaceActivities(sidecar, ['pay', (id: string) => `no money for ${id}`]);
+    });
+    expect((await world.run('flow')).output).toEqual(['no money for a', 'no money for b']);
   });
 });
 
@@ -164,8 +198,8 @@ describe('what is not code', () => {
 
   test.each<[what: string, given: (sidecar: Sidecar) => unknown, message: string]>([
     [
-      'in replaceActivities',
-      (sidecar) => replaceActivities(sidecar, { charge: none }),
+      'in replaceActivity by name',
+      (sidecar) => sidecar.workflows.replaceActivity('charge', none),
       'the code of activity "charge" is undefined: expected a function',
     ],
     [
@@ -202,7 +236,7 @@ describe('what is not code', () => {
 describe('replaceActivity and replaceWorkflow', () => {
   test('take a definition, and have its types', async () => {
     await using world = await workflowWorld(everything);
-    world.sidecar.workflows.replaceActivity(charge, (_ctx, { id }) => id.toUpperCase());
+    world.sidecar.workflows.replaceActivity(charge, ({ id }) => id.toUpperCase());
     // @ts-expect-error: charge answers text
     world.sidecar.workflows.replaceActivity(charge, () => 5).restore();
     expect((await world.run('checkout', { id: 'a' })).output).toBe('A');
@@ -213,7 +247,7 @@ describe('replaceActivity and replaceWorkflow', () => {
       everything(sidecar);
       sidecar.workflows.registerActivity('money back', refund);
     });
-    world.sidecar.workflows.replaceActivity(refund, (_ctx, { id }) => `kept ${id}`);
+    world.sidecar.workflows.replaceActivity(refund, ({ id }) => `kept ${id}`);
     expect((await world.run('giveBack', { id: 'a' })).output).toBe('kept a');
     expect(await world.history()).toContainEqual(expect.objectContaining({ name: 'money back' }));
   });

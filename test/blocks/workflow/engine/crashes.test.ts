@@ -28,7 +28,7 @@ class WorkflowLives extends Lives {
       defineWorkflow('work', (context: WorkflowContext, { names, retry }: Plan) =>
         context.all(
           names.map((name) => {
-            const activity = defineActivity(name, (own) => {
+            const activity = defineActivity(name, (_input, own) => {
               seen.push(`${number} ${name} ${own.attempt}`);
               return run(name, own, number);
             });

@@ -9,8 +9,8 @@ import { RecordingLogger } from '../../../support/logger.ts';
  * workflow comes to has to be the same, and every result has to be in the history once.
  */
 
-const add = defineActivity('add', async (_ctx, [a, b]: readonly [number, number]) => a + b);
-const flaky = defineActivity('flaky', async ({ attempt }, text: string) => {
+const add = defineActivity('add', async ([a, b]: readonly [number, number]) => a + b);
+const flaky = defineActivity('flaky', async (text: string, { attempt }) => {
   if (attempt < 3) throw new TypeError(`attempt ${attempt}`);
   return text;
 });

@@ -18,7 +18,7 @@ const shop = defineWorkflow('shop', async (ctx, id: string) => {
   ctx.setCustomStatus('charging');
   return await ctx.callActivity<string>('charge', id, { retry: { maxAttempts: 3 } });
 });
-const charge = defineActivity('charge', (_ctx, id: string) => `charged ${id}`);
+const charge = defineActivity('charge', (id: string) => `charged ${id}`);
 const parent = defineWorkflow('parent', (ctx, id: string) => ctx.callChild('shop', id, { instanceId: 'kid' }));
 
 const lacking = ({ workflows }: Sidecar): void => workflows.register(shop);

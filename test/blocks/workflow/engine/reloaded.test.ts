@@ -38,7 +38,7 @@ describe('an instance that is read from the store', () => {
     await using world = await workflowWorld(
       ({ workflows }) =>
         workflows.register(
-          defineActivity('double', (_ctx, value: number) => value * 2),
+          defineActivity('double', (value: number) => value * 2),
           defineWorkflow('child', async () => 'grown up'),
           defineWorkflow('flow', async (ctx) => {
             void ctx.callActivity('double', 0);

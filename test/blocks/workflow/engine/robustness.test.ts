@@ -7,7 +7,7 @@ const HISTORY = /history/;
 
 describe('a state store that fails', () => {
   const register = (runs: string[]) => {
-    const note = defineActivity('note', (_ctx, text: string) => {
+    const note = defineActivity('note', (text: string) => {
       runs.push(text);
       return text;
     });
@@ -172,7 +172,7 @@ describe('what is too large', () => {
     const part = 'x'.repeat(3 * 1024 * 1024);
     await using world = await workflowWorld(({ workflows }) =>
       workflows.register(
-        defineActivity('length', (_ctx, text: string) => text.length),
+        defineActivity('length', (text: string) => text.length),
         defineWorkflow('flow', async (ctx, count: number) =>
           Promise.all(Array.from({ length: count }, () => ctx.callActivity<number>('length', part))),
         ),

@@ -26,7 +26,7 @@ function failing(code: WorkflowFunction<unknown>): Promise<WorkflowWorld> {
   return workflowWorld(({ workflows }, world) => {
     workflows.register(
       defineWorkflow('order', code),
-      defineActivity('reserve', (_ctx, id: string) => {
+      defineActivity('reserve', (id: string) => {
         world.seen.push('reserve');
         return `reserved ${id}`;
       }),

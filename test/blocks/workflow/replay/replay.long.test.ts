@@ -16,7 +16,7 @@ describe('time grows with size, and no faster', () => {
   async function timeOf(name: string, size: number): Promise<number> {
     await using world = await workflowWorld(({ workflows }) =>
       workflows.register(
-        defineActivity('one', (_ctx, index: number) => index),
+        defineActivity('one', (index: number) => index),
         defineWorkflow('fan-out', async (ctx, count: number) => {
           const all = await Promise.all(
             Array.from({ length: count }, (_, index) => ctx.callActivity<number>('one', index)),
@@ -55,7 +55,7 @@ describe('time grows with size, and no faster', () => {
   test('a history of 20,000 events is replayed within seconds', async () => {
     await using world = await workflowWorld(({ workflows }) =>
       workflows.register(
-        defineActivity('one', (_ctx, index: number) => index),
+        defineActivity('one', (index: number) => index),
         defineWorkflow('long', async (ctx) => {
           for (let index = 0; index < 10_000; index++) await ctx.callActivity('one', index);
           return ctx.waitForEvent('go');

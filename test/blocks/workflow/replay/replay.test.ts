@@ -57,8 +57,8 @@ async function outcomeOf(steps: readonly Step[], maxIdleInstances: number): Prom
   await using world = await workflowWorld(
     ({ workflows }) => {
       workflows.register(
-        defineActivity('add', (_ctx, value: number) => value + 1),
-        defineActivity('fail', (_ctx, value: number) => {
+        defineActivity('add', (value: number) => value + 1),
+        defineActivity('fail', (value: number) => {
           throw new Error(`no ${value}`);
         }),
         defineWorkflow('child', async (ctx, value: number) => {
