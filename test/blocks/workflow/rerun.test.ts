@@ -112,6 +112,7 @@ describe.each(STORES)('rerun, state in %s', (_store, optionsOf) => {
     world.seen.length = 0;
     // 1 is in the first turn: everything is done again but the event, which has come.
     await world.sidecar.workflows.rerun('one', { from: 1, instanceId: 'three' });
+    await world.settle('three');
     await world.pass('2s', 'three');
     expect(await world.settle('three')).toMatchObject({
       status: 'COMPLETED',
@@ -129,8 +130,10 @@ describe.each(STORES)('rerun, state in %s', (_store, optionsOf) => {
     await world.sidecar.workflows.terminate('one');
     expect((await world.settle()).status).toBe('TERMINATED');
     await world.sidecar.workflows.rerun('one', { from: 2, instanceId: 'two' });
+    await world.settle('two');
     expect(await world.pass('2s', 'two')).toMatchObject({ status: 'COMPLETED', rerunOf: 'one' });
     await world.sidecar.workflows.rerun('two', { from: 3, instanceId: 'three' });
+    await world.settle('three');
     expect(await world.pass('2s', 'three')).toMatchObject({ status: 'COMPLETED', rerunOf: 'two' });
     expect((await world.settle('three')).output).toEqual((await world.settle('two')).output);
   });
