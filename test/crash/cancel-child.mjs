@@ -63,5 +63,5 @@ if (last) {
 /** A trip that was canceled before it began has no room. */
 async function stateAtEnd(id) {
   if ((await workflows.get(id)) === undefined) return undefined;
-  return workflows.run(id).ended({ timeoutMs: 40_000 });
+  return workflows.run(id).ended({ timeout: 40_000 });
 }
