@@ -34,12 +34,9 @@ export interface KeyValueCase {
   run(store: KeyValueUnderTest): Promise<void>;
 }
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
 /** The text of a JSON value as bytes. */
 export function bytes(value: unknown): Uint8Array {
-  return encoder.encode(JSON.stringify(value));
+  return Buffer.from(JSON.stringify(value));
 }
 
 /** Saves a value. */
@@ -58,7 +55,7 @@ export function remove(key: string, condition?: WriteCondition): KeyValueOperati
 
 /** The JSON value of what was read. */
 export function jsonOf(stored: StoredValue | undefined): unknown {
-  return stored && (JSON.parse(decoder.decode(stored.bytes)) as unknown);
+  return stored && (JSON.parse(Buffer.from(stored.bytes).toString()) as unknown);
 }
 
 /** The statuses of outcomes. */

@@ -129,7 +129,7 @@ test('a wrong option is named, and so is a wrong resource file', async () => {
   await expect(loadResources([place], { appId: 'orders' })).rejects.toThrow(/it is not UTF-8/);
 });
 
-test('a rule is read, and a dangerous pattern refused', async () => {
+test('a rule is read, and a pattern that RE2 does not know refused', async () => {
   const route = (match) => ({ routes: { rules: [{ match, path: '/two' }], default: '/one' } });
   const subscription = { pubsubname: 'pubsub', topic: 'orders' };
   const components = [memoryPubSub('pubsub')];
@@ -142,10 +142,10 @@ test('a rule is read, and a dangerous pattern refused', async () => {
   await clock.settled();
   expect(paths).toContain('/two');
   const refused = [];
-  const dangerous = [{ ...subscription, ...route("event.type.matches('(a+)+$')") }];
-  const second = new Sidecar({ appId: 'orders', app, components, subscriptions: dangerous, logger });
+  const unknown = [{ ...subscription, ...route("event.type.matches('(?=a)b')") }];
+  const second = new Sidecar({ appId: 'orders', app, components, subscriptions: unknown, logger });
   second.events.on('subscriptionRefused', ({ reason }) => refused.push(reason));
   await second.start();
   await second.stop();
-  expect(refused).toEqual([expect.stringMatching(/could backtrack/)]);
+  expect(refused).toEqual([expect.stringMatching(/does not look around/)]);
 });
