@@ -36,7 +36,7 @@ export interface KeyValueCase {
 
 /** The text of a JSON value as bytes. */
 export function bytes(value: unknown): Uint8Array {
-  return Buffer.from(JSON.stringify(value));
+  return new Uint8Array(Buffer.from(JSON.stringify(value)));
 }
 
 /** Saves a value. */
