@@ -11,7 +11,15 @@ import { freePort } from '../support/http.ts';
 
 const hasIPv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
 
-async function serve(host: string, port = 0): Promise<{ readonly server: Server; readonly port: number }> {
+/** Below those that systems give out: another test may get the same one on 127.0.0.1. */
+function ownPort(): number {
+  return 10_000 + Math.floor(Math.random() * 10_000);
+}
+
+async function serve(
+  host: string,
+  port = host === '::1' ? ownPort() : 0,
+): Promise<{ readonly server: Server; readonly port: number }> {
   const listener: RequestListener = (req, res) => {
     if (req.url === '/sidecar/subscribe') return void res.writeHead(404).end();
     req.resume();
