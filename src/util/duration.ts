@@ -9,13 +9,14 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   s: 1_000,
   m: 60_000,
   h: 3_600_000,
+  // In code only. A day is 24 hours: changes of the clocks do not count.
+  d: 86_400_000,
+  w: 604_800_000,
 };
 
-/** Units of durations in code. A day is 24 hours: changes of the clocks do not count. */
-const CODE_UNIT_MS: Readonly<Record<string, number>> = { ...UNIT_MS, d: 86_400_000, w: 604_800_000 };
-
 const GO_DURATION = /^[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
-const GO_DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+const DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|[smhdw])/g;
+const LONGEST_TEXT = 64;
 
 /**
  * Parses a Go duration (`1h30m`, `200ms`, `-1.5s`, `0`) to milliseconds, with fractions; `undefined` if it is invalid.
@@ -23,11 +24,14 @@ const GO_DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
  */
 export function parseGoDuration(text: string): number | undefined {
   if (/^[-+]?0$/.test(text)) return 0;
-  if (text.length > 64 || !GO_DURATION.test(text)) return undefined;
+  return text.length > LONGEST_TEXT || !GO_DURATION.test(text) ? undefined : sumOfParts(text);
+}
+
+/** The milliseconds of a text of amounts and units, which was checked. */
+function sumOfParts(text: string): number {
   let totalMs = 0;
-  for (const [, amount = '', unit = ''] of text.matchAll(GO_DURATION_PART)) {
+  for (const [, amount = '', unit = ''] of text.matchAll(DURATION_PART))
     totalMs += Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
-  }
   return text.startsWith('-') ? -totalMs : totalMs;
 }
 
@@ -65,11 +69,9 @@ export const INSTANT_FORMS =
   'an instant: a Date, a number of milliseconds since 1970, or a text such as 2026-05-01T12:00:00Z';
 
 const CODE_DURATION = /^[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|[smhdw]))+$/;
-const CODE_DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|[smhdw])/g;
 const ISO_DURATION =
   /^(-)?P(?=[\dT])(?:(\d+(?:[.,]\d+)?)W)?(?:(\d+(?:[.,]\d+)?)D)?(?:T(?=\d)(?:(\d+(?:[.,]\d+)?)H)?(?:(\d+(?:[.,]\d+)?)M)?(?:(\d+(?:[.,]\d+)?)S)?)?$/;
 const ISO_UNITS_MS: readonly number[] = [604_800_000, 86_400_000, 3_600_000, 60_000, 1_000];
-const LONGEST_TEXT = 64;
 
 /** The milliseconds of a {@link Duration}, with fractions; `undefined` if it is none. */
 export function readDuration(value: unknown): number | undefined {
@@ -80,12 +82,7 @@ export function readDuration(value: unknown): number | undefined {
 
 /** Go's form, with days and weeks. */
 function parseCodeDuration(text: string): number | undefined {
-  if (!CODE_DURATION.test(text)) return parseGoDuration(text);
-  let totalMs = 0;
-  for (const [, amount = '', unit = ''] of text.matchAll(CODE_DURATION_PART)) {
-    totalMs += Number(amount) * (CODE_UNIT_MS[unit] ?? Number.NaN);
-  }
-  return text.startsWith('-') ? -totalMs : totalMs;
+  return CODE_DURATION.test(text) ? sumOfParts(text) : parseGoDuration(text);
 }
 
 function parseIsoDuration(text: string): number | undefined {
