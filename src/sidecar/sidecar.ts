@@ -177,8 +177,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   }
 
   /**
-   * Attaches code: subscriptions, jobs, workflows and activities. They are there before the first message is let in.
-   * Topics and events need no code; they may be in the list too.
+   * Attaches code: subscriptions, workflows and activities. They are there before the first message is let in. Topics
+   * need no code; they may be in the list too.
    *
    * @throws SidecarError `ERR_CONFIGURATION` once the sidecar has been started, and for a definition that cannot be used.
    * @example
