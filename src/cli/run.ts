@@ -103,12 +103,12 @@ async function runApps(apps: readonly AppSettings[], run: Run): Promise<number> 
 /** Loaded on demand: most runs have none. */
 function inspectorOf(
   settings: InspectorSettings,
-  { environment, clock, stdout }: CommandContext,
+  { environment, directory, clock, stdout }: CommandContext,
   logger: Logger,
 ): NonNullable<SessionDeps['openInspector']> {
   return async (apps) => {
     const { openRunInspector } = await import('./inspector/run-inspector.ts');
-    return openRunInspector(apps, { settings, environment, clock, stdout, logger });
+    return openRunInspector(apps, { settings, environment, directory, clock, stdout, logger });
   };
 }
 

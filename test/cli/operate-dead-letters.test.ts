@@ -91,8 +91,20 @@ test.each([
   expect(await run('dead-letters', ...args)).toEqual({
     code: 1,
     stdout: `${told}\n`,
-    stderr: 'refunds-failed/shop: the broker is away\ninsidecar: 1 of 3 queues could not be changed\n',
+    stderr: expect.stringMatching(
+      /^shop at http:\S+\nrefunds-failed\/shop: the broker is away\ninsidecar: 1 of 3 queues could not be changed\n$/,
+    ),
   });
+});
+
+test.each([
+  ['dead-letters', 'discard', '--all'],
+  ['queues', 'purge', 'orders-failed'],
+  ['queues', 'remove-group', 'orders-failed/shop'],
+  ['workflows', 'terminate', '--all'],
+])('the question of %s %s names the application, as the line before it does', async (...args) => {
+  const { stderr } = await (await openLargeShop())(...args);
+  expect(stderr).toMatch(/^shop at http:\S+\ninsidecar: .* (in|of) shop .*\?? Say so with --yes$/m);
 });
 
 test.each([

@@ -42,6 +42,8 @@ const SHOP = `
 interface Shop {
   readonly cli: RunningCli;
   readonly port: number;
+  /** The line that says which application a command is about. */
+  readonly identity: string;
   /** Where its file is. */
   readonly runtime: string;
   readonly publish: (amount: number) => Promise<void>;
@@ -66,16 +68,18 @@ async function openShop({ args = [] as readonly string[], env = {} as NodeJS.Pro
   await untilSaid(cli.stderr, /the application is ready/);
   const api = `http://127.0.0.1:${port}`;
   await expect.poll(async () => (await send(api, 'GET', '/v1.0/healthz')).status, PATIENCE).toBe(204);
+  const identity = `shop at port ${port} (pid ${cli.child.pid}, directory ${process.cwd()})\n`;
   const here = (...given: readonly string[]): ReturnType<typeof runHere> => runHere(given, environment);
   return {
     cli,
     port,
+    identity,
     runtime,
     run: (...given) => runCli(given, { env: environment }),
     here,
     json: async (...given) => {
       const { code, stdout, stderr } = await here(...given, '--json');
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: identity });
       return JSON.parse(stdout);
     },
     publish: async (amount) => {
@@ -123,16 +127,20 @@ test(
     expect(discarded.stdout).toBe('1 dead letter discarded\n');
     expect(await shop.here('dead-letters', 'discard', '--all')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('Discard 1 dead letter of failed/shop for good? Say so with --yes'),
+      stderr: expect.stringContaining('Discard 1 dead letter of failed/shop in shop for good? Say so with --yes'),
     });
     expect((await shop.here('dead-letters', 'redeliver', '--all', '--reason', 'nobody said this')).stdout).toMatch(
       /^0 /,
     );
     expect((await shop.here('dead-letters', 'discard', '--all', '--yes')).stdout).toBe('1 dead letter discarded\n');
-    expect(await shop.here('dead-letters')).toEqual({ code: 0, stdout: '', stderr: 'no dead letters\n' });
+    expect(await shop.here('dead-letters')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: `${shop.identity}no dead letters\n`,
+    });
     expect(await shop.here('dead-letters', 'show', '99')).toMatchObject({
       code: 1,
-      stderr: 'insidecar: there is no dead letter "99"\n',
+      stderr: `${shop.identity}insidecar: there is no dead letter "99"\n`,
     });
 
     expect((await shop.run('queues', 'pause', 'orders')).stdout).toBe('orders/shop is paused\n');
@@ -154,7 +162,7 @@ test(
     expect(await shop.json('queues', 'remove-group', 'orders/audit/night', '-y')).toEqual({ changed: true });
     expect(await shop.here('queues', 'show', 'order')).toMatchObject({
       code: 1,
-      stderr: 'insidecar: there is no queue "order"; did you mean "orders"?\n',
+      stderr: `${shop.identity}insidecar: there is no queue "order"; did you mean "orders"?\n`,
     });
   },
 );
@@ -178,7 +186,7 @@ test('jobs of a run: listed, run, paused, resumed, deleted', LONG, async () => {
   expect((await shop.run('jobs', 'delete', 'report')).stdout).toBe('job "report" is deleted\n');
   expect(await shop.here('jobs', 'delete', 'report')).toMatchObject({
     code: 1,
-    stderr: 'insidecar: there is no job "report"\n',
+    stderr: `${shop.identity}insidecar: there is no job "report"\n`,
   });
   expect((await shop.here('jobs', 'pause', 'report')).code).toBe(1);
   expect(((await shop.json('jobs')) as { jobs: { name: string }[] }).jobs.map(({ name }) => name)).toEqual(['backup']);
@@ -292,6 +300,8 @@ test(
     };
     expect(await names('--http-port', String(ports[1]))).toEqual(['b']);
     expect(await names('--app-id', 'orders')).toEqual(['a']);
+    // Its own port, not that of the first application of the run.
+    expect((await jobs('--app-id', 'billing')).stderr).toContain(`billing at port ${ports[1]} (pid `);
     expect(await names('--http-port', String(httpPort))).toEqual(['c']);
     const unclear = await jobs();
     expect(unclear).toMatchObject({ code: 2, stdout: '' });
@@ -359,7 +369,7 @@ test.skipIf(!hasScript)('on a terminal it asks; yes does it, and anything else d
       said += chunk;
     });
     const ended = once(child, 'close');
-    await expect.poll(() => said, PATIENCE).toContain('Discard 1 dead letter of failed/shop for good? [y/N]');
+    await expect.poll(() => said, PATIENCE).toContain('Discard 1 dead letter of failed/shop in shop for good? [y/N]');
     child.stdin.write(`${answer}\n`);
     await ended;
     return said;

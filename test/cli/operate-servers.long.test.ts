@@ -83,7 +83,11 @@ for (const engine of ENGINES)
       for (const place of [url, file]) {
         const said = async (...args: readonly string[]): Promise<string> => {
           const { code, stdout, stderr } = await runHere([...args, '--state-path', place]);
-          expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+          expect({ code, stderr }).toEqual({
+            code: 0,
+            stderr: expect.stringMatching(/^shop is stopped, state in .*\n$/),
+          });
+          expect(stderr).not.toContain('opensesame');
           return stdout;
         };
         expect(await said('jobs')).toContain('report');
@@ -107,7 +111,7 @@ for (const engine of ENGINES)
       expect(stderr).toMatch(/runs runs with that state \(1 host\): ask it with --url of its inspector/);
       expect(stderr).not.toContain('opensesame');
       const other = await runHere(['queues', '--app-id', 'stopped', '--state-path', url]);
-      expect(other).toMatchObject({ code: 0, stderr: '' });
+      expect(other).toMatchObject({ code: 0, stderr: expect.stringMatching(/^stopped is stopped, state in .*\n$/) });
       await running.stop();
     }, 60_000);
 

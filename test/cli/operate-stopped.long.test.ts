@@ -63,7 +63,7 @@ async function stoppedShop(): Promise<{ path: string; done: Done }> {
 /** Commands against a stopped application that must succeed: what they print. */
 function commandsOf(path: string) {
   const said = ({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }): string => {
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `shop is stopped, state in ${path}\n` });
     return stdout;
   };
   return {

@@ -131,7 +131,9 @@ test('many at once: terminated, run again, removed; asked first, or with --yes',
 
   expect(await run('terminate', '--all', '--prefix', 'a-')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('Terminate all workflows that are not over, with IDs from a-? Say so with --yes'),
+    stderr: expect.stringContaining(
+      'Terminate all workflows of shop that are not over, with IDs from a-? Say so with --yes',
+    ),
   });
   const asked: string[] = [];
   const answer = (isYes: boolean) => async (question: string) => {
@@ -141,7 +143,7 @@ test('many at once: terminated, run again, removed; asked first, or with --yes',
   const terminate = ['workflows', 'terminate', '--all', '--prefix', 'a-', '--url', url];
   expect(await runHere(terminate, environment, { confirm: answer(false) })).toMatchObject({
     code: 1,
-    stderr: 'insidecar: nothing was changed\n',
+    stderr: `shop at ${url}/\ninsidecar: nothing was changed\n`,
   });
   expect((await runHere(terminate, environment, { confirm: answer(true) })).stdout).toBe('2 workflows terminated\n');
   expect(asked).toHaveLength(2);

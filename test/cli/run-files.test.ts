@@ -23,7 +23,7 @@ async function runHere(): Promise<RunInfo> {
   onTestFinished(() => void server.close());
   const { port } = server.address() as { port: number };
   const apps = [{ appId: 'orders', httpPort: 3500 }];
-  return { pid: process.pid, url: `http://127.0.0.1:${port}/`, token: 'secret', apps };
+  return { pid: process.pid, directory: '/srv/shop', url: `http://127.0.0.1:${port}/`, token: 'secret', apps };
 }
 
 const isWindows = process.platform === 'win32';

@@ -19,6 +19,8 @@ import { holdsPort } from '../process/port-holder.ts';
 /** A run with an inspector, as another command finds it. */
 export interface RunInfo {
   readonly pid: number;
+  /** Where it was started. */
+  readonly directory: string;
   /** The inspector's URL, without the token. */
   readonly url: string;
   readonly token: string;
@@ -119,10 +121,13 @@ function readRun(path: string): RunInfo | undefined {
 }
 
 function runOf(value: unknown): RunInfo | undefined {
-  const { pid, url, token, apps } = (value ?? {}) as Partial<RunInfo>;
+  const { pid, directory, url, token, apps } = (value ?? {}) as Partial<RunInfo>;
   const isRun =
-    Number.isSafeInteger(pid) && URL.canParse(String(url)) && typeof token === 'string' && Array.isArray(apps);
-  return isRun && apps.every(isApp) ? (value as RunInfo) : undefined;
+    Number.isSafeInteger(pid) &&
+    typeof directory === 'string' &&
+    URL.canParse(String(url)) &&
+    typeof token === 'string';
+  return isRun && Array.isArray(apps) && apps.every(isApp) ? (value as RunInfo) : undefined;
 }
 
 function isApp(value: unknown): boolean {

@@ -20,6 +20,8 @@ const TOKEN_BYTES = 24;
 export interface RunInspectorDeps {
   readonly settings: InspectorSettings;
   readonly environment: NodeJS.ProcessEnv;
+  /** Where the run was started. */
+  readonly directory: string;
   readonly clock: Clock;
   readonly stdout: Output;
   readonly logger: Logger;
@@ -28,7 +30,7 @@ export interface RunInspectorDeps {
 /** Serves one inspector for all applications of a run, and leaves a file by which other commands find it. */
 export async function openRunInspector(
   apps: readonly HostedApp[],
-  { settings, environment, clock, stdout, logger }: RunInspectorDeps,
+  { settings, environment, directory, clock, stdout, logger }: RunInspectorDeps,
 ): Promise<AsyncDisposable> {
   const own = settings.token ?? (environment[TOKEN_VARIABLE] || undefined);
   const token = own ?? randomBytes(TOKEN_BYTES).toString('base64url');
@@ -49,7 +51,7 @@ export async function openRunInspector(
   // A token that the user has chosen is known, and does not belong into the output.
   stdout.write(`Inspector: ${url}${own === undefined ? `?token=${token}` : ''}\n`);
   const told = apps.map(({ appId, port: httpPort }) => ({ appId, httpPort }));
-  const removeFile = writeRunFile({ pid: process.pid, url, token, apps: told }, environment);
+  const removeFile = writeRunFile({ pid: process.pid, directory, url, token, apps: told }, environment);
   if (removeFile === undefined)
     logger.warn({}, 'there is no directory that only this user may use: other commands need --url and the token');
   return {

@@ -35,6 +35,8 @@ export interface ActionGroup {
 /** One call of an action. */
 export class Call {
   readonly api: Api;
+  /** The application, for questions. */
+  readonly app: string;
   readonly flags: FlagValues;
   /** The arguments. */
   readonly args: readonly string[];
@@ -44,10 +46,11 @@ export class Call {
   readonly #about: string;
 
   constructor(
-    parts: Pick<Call, 'api' | 'flags' | 'args' | 'isStopped'>,
+    parts: Pick<Call, 'api' | 'app' | 'flags' | 'args' | 'isStopped'>,
     { context, about }: { readonly context: CommandContext; readonly about: string },
   ) {
     this.api = parts.api;
+    this.app = parts.app;
     this.flags = parts.flags;
     this.args = parts.args;
     this.isStopped = parts.isStopped;

@@ -189,7 +189,7 @@ async function changeAll(call: Call, { path, more, what, ask }: ChangeOfAll): Pr
   const selection: Selection = Object.keys(filter).length === 0 ? 'all' : filter;
   const { queues } = await call.api.get<DeadLettersReply>('dead-letters', { ...filterOf(call), limit: 1 });
   const meant = queues.filter((queue) => isMeant(call, queue));
-  if (ask !== undefined && meant.length > 0) await call.confirm(question(ask, meant, selection));
+  if (ask !== undefined && meant.length > 0) await call.confirm(question(call, ask, meant, selection));
   const parts = meant.map((queue) => ({ queue: bare(queue), selection, ...definedOf(more) }));
   await changeEach(call, parts, { path, what });
 }
@@ -220,10 +220,10 @@ function isMeant({ flags }: Call, { pubsubName, topic }: QueueInfo): boolean {
   return (component === undefined || component === pubsubName) && (wanted === undefined || wanted === topic);
 }
 
-function question(verb: string, queues: readonly QueueInfo[], selection: Selection): string {
+function question({ app }: Call, verb: string, queues: readonly QueueInfo[], selection: Selection): string {
   const places = queues.map(nameOf).join(', ');
-  if (selection !== 'all') return `${verb} the dead letters of ${places} that the filters mean for good?`;
-  return `${verb} ${waitingIn(queues, 'dead letter')} of ${places} for good?`;
+  if (selection !== 'all') return `${verb} the dead letters of ${places} in ${app} that the filters mean for good?`;
+  return `${verb} ${waitingIn(queues, 'dead letter')} of ${places} in ${app} for good?`;
 }
 
 function tell(call: Call, count: number, what: string): void {

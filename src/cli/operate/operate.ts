@@ -1,3 +1,4 @@
+import { harmless } from '../../util/harmless-text.ts';
 import { suggest } from '../../util/suggest.ts';
 import { readArguments } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -36,8 +37,10 @@ export async function operate(name: CommandGroup, args: readonly string[], conte
   checkCount(group, action, rest);
   const target = targetOf(flags, name, context);
   await using opened = await openTarget(target, context);
-  const { api, isStopped } = opened;
-  await action.run(new Call({ api, flags, args: rest, isStopped }, { context, about: name }));
+  const { api, app, identity, isStopped } = opened;
+  // Before it acts: what runs was perhaps found by itself. On standard error, so that standard output is the result alone.
+  context.stderr.write(`${harmless(identity)}\n`);
+  await action.run(new Call({ api, app, flags, args: rest, isStopped }, { context, about: name }));
   return 0;
 }
 

@@ -95,7 +95,7 @@ function messageState({ state, dueAt }: QueuedMessage, now: number): string {
 
 async function purge(call: Call): Promise<void> {
   const queue = await queueNamed(call, call.arg(0));
-  await call.confirm(`Remove ${waitingIn([queue], 'message')} of ${nameOf(queue)} for good?`);
+  await call.confirm(`Remove ${waitingIn([queue], 'message')} of ${nameOf(queue)} in ${call.app} for good?`);
   const reply = await call.api.post<CountReply>('queues/purge', { queue: bare(queue) });
   call.done(reply, `${counted(reply.count, 'message')} removed from ${nameOf(queue)}`);
 }
@@ -131,7 +131,7 @@ function onlyComponent(call: Call, queues: readonly QueueInfo[]): string {
 
 async function removeGroup(call: Call): Promise<void> {
   const queue = await queueNamed(call, call.arg(0));
-  await call.confirm(`Remove the group ${nameOf(queue)} and its ${waitingIn([queue], 'message')}?`);
+  await call.confirm(`Remove the group ${nameOf(queue)} in ${call.app} and its ${waitingIn([queue], 'message')}?`);
   const reply = await call.api.post<ChangedReply>('queues/remove-group', { queue: bare(queue) });
   call.done(reply, reply.changed ? `${nameOf(queue)} was removed` : `there is no group ${nameOf(queue)}`);
 }

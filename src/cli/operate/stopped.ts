@@ -27,13 +27,19 @@ export interface StoppedApp {
   readonly about: string;
 }
 
+/** The inspector of a stopped application. */
+export interface StoppedInspector extends InspectorClient {
+  /** Where the application is, for people. */
+  readonly where: string;
+}
+
 /**
  * The inspector of a stopped application, in this process: over a sidecar that reads and changes its state but runs
  * nothing.
  *
  * @throws Failure if there is no such state, or the application runs; StateError if another process has it open.
  */
-export async function stoppedInspector(app: StoppedApp, context: CommandContext): Promise<InspectorClient> {
+export async function stoppedInspector(app: StoppedApp, context: CommandContext): Promise<StoppedInspector> {
   const { clock, stderr } = context;
   const flag = { name: 'state-path', appId: app.appId, command: app.about, isThere: true };
   const definition = await stateAt(app.statePath, flag, context);
@@ -49,7 +55,8 @@ export async function stoppedInspector(app: StoppedApp, context: CommandContext)
   const sidecar = new Sidecar({ appId, state, components: definitions, logger });
   await sidecar.startAtRest();
   const inspector = inspect(sidecar, { access: 'open' });
-  return { send: (call) => send(inspector, call), [Symbol.asyncDispose]: () => sidecar.stop() };
+  const where = `is stopped, state in ${place}`;
+  return { where, send: (call) => send(inspector, call), [Symbol.asyncDispose]: () => sidecar.stop() };
 }
 
 /** A host beside those that run would take work from them, and does none. */

@@ -12,13 +12,25 @@ import type { StoppedApp } from './stopped.ts';
 /** Which application a command is about. */
 interface Target {
   /** How its inspector is reached, or where the state is of a stopped one. */
-  readonly place: { readonly url: string; readonly token: string | undefined } | Omit<StoppedApp, 'appId'>;
+  readonly place: Running | Omit<StoppedApp, 'appId'>;
   readonly appId: string | undefined;
+}
+
+/** An inspector to be reached over HTTP. */
+interface Running {
+  readonly url: string;
+  readonly token: string | undefined;
+  /** The run with it, if it was found by its file. */
+  readonly run?: RunInfo;
 }
 
 /** An application that can be asked. */
 export interface OpenTarget extends AsyncDisposable {
   readonly api: Api;
+  /** Its key in the inspector: the app ID, with a number if there are several of that name. */
+  readonly app: string;
+  /** Which one it is, and where: one line. */
+  readonly identity: string;
   readonly isStopped: boolean;
 }
 
@@ -37,7 +49,7 @@ export function targetOf(flags: FlagValues, about: string, { environment }: Comm
   const httpPort = flags.port('http-port');
   const run = runMeant(liveRuns(environment), { httpPort, appId, about });
   const atPort = run.apps.find((app) => app.httpPort === httpPort);
-  return { place: { url: run.url, token: run.token }, appId: appId ?? atPort?.appId };
+  return { place: { url: run.url, token: run.token, run }, appId: appId ?? atPort?.appId };
 }
 
 /** The URL that a run prints has the token. */
@@ -91,19 +103,39 @@ function lineOf({ pid, apps }: RunInfo): string {
 }
 
 /** Opens the way to an application. @throws Failure if it cannot be reached, or it is not known which. */
-export async function openTarget({ place, appId }: Target, context: CommandContext): Promise<OpenTarget> {
-  const isStopped = 'statePath' in place;
-  const inspector = isStopped
-    ? await (await import('./stopped.ts')).stoppedInspector({ ...place, appId }, context)
-    : httpInspector(place);
+export async function openTarget(target: Target, context: CommandContext): Promise<OpenTarget> {
+  const { inspector, isStopped, whereOf } = await reach(target, context);
   try {
     const { apps } = await new Api(inspector).get<AppsReply>('apps');
-    const api = new Api(inspector, appMeant(apps, appId).key);
-    return { api, isStopped, [Symbol.asyncDispose]: () => close(inspector) };
+    const meant = appMeant(apps, target.appId);
+    const { key: app } = meant;
+    const identity = `${app} ${whereOf(apps.indexOf(meant))}`;
+    return { api: new Api(inspector, app), app, identity, isStopped, [Symbol.asyncDispose]: () => close(inspector) };
   } catch (error) {
     await close(inspector);
     throw error;
   }
+}
+
+interface Reached {
+  readonly inspector: InspectorClient;
+  readonly isStopped: boolean;
+  /** Where an application is, by its place among those of the inspector. */
+  readonly whereOf: (at: number) => string;
+}
+
+async function reach({ place, appId }: Target, context: CommandContext): Promise<Reached> {
+  if (!('statePath' in place))
+    return { inspector: httpInspector(place), isStopped: false, whereOf: (at) => runningAt(place, at) };
+  const { stoppedInspector } = await import('./stopped.ts');
+  const inspector = await stoppedInspector({ ...place, appId }, context);
+  return { inspector, isStopped: true, whereOf: () => inspector.where };
+}
+
+/** The file of a run has its applications in the order of its inspector. */
+function runningAt({ url, run }: Running, at: number): string {
+  if (run === undefined) return `at ${url}`;
+  return `at port ${run.apps[at]?.httpPort} (pid ${run.pid}, directory ${run.directory})`;
 }
 
 async function close(inspector: InspectorClient): Promise<void> {

@@ -68,7 +68,7 @@ export async function bulk(call: Call, work: Bulk): Promise<void> {
   const { path, done, ask, of } = work;
   if (call.args.length > 0) throw call.misuse('an ID does not go with --all');
   const given = filterOf(call);
-  if (ask !== undefined) await call.confirm(`${ask} all workflows ${meant(given, of)}?`);
+  if (ask !== undefined) await call.confirm(`${ask} all workflows of ${call.app} ${meant(given, of)}?`);
   const total: Total = { done: 0, hasMore: false, failed: new Map(), unnamed: 0, isCut: false };
   if (path === 'terminate-all') await terminateAll(call, given, total);
   else await changeAll(call, { ...work, given }, total);
