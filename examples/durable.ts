@@ -50,7 +50,7 @@ async function live(canShip: boolean, during: (sidecar: Sidecar) => Promise<void
       tell(`received order ${event.data?.id}: ${canShip ? 'shipped' : 'no lorry today'}`);
       return canShip ? 'SUCCESS' : 'RETRY';
     },
-    { retry: { initialDelayMs: 1_000 } },
+    { retry: { delay: '1s' } },
   );
   await during(sidecar);
   await heardOfAll;

@@ -29,7 +29,7 @@ await sidecar.pubsub.subscribe<{ id: number }>(
     if (!hasBank) throw new Error('the bank does not answer');
     console.log(`order ${data?.id} is paid`);
   },
-  { deadLetterTopic: 'orders-failed', retry: { maxRetries: 1, initialDelayMs: 10 } },
+  { deadLetterTopic: 'orders-failed', retry: { maxRetries: 1, delay: 10 } },
 );
 const server = app.listen(0, '127.0.0.1');
 await once(server, 'listening');

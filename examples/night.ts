@@ -36,7 +36,7 @@ async function open(bankIsUp: () => boolean): Promise<Sidecar> {
       if (!bankIsUp()) throw new Error('the bank does not answer');
       console.log(`  order ${data.id} is paid: ${data.price}`);
     },
-    { deadLetterTopic: FAILED.topic, retry: { maxRetries: 2, initialDelayMs: 10 } },
+    { deadLetterTopic: FAILED.topic, retry: { maxRetries: 2, delay: 10 } },
   );
   // Another group: what is redelivered to the shop must not be counted again.
   await sidecar.pubsub.subscribe<Order>('pubsub', 'orders', ({ data }) => console.log(`  counted ${data?.id}`), {

@@ -40,7 +40,7 @@ try {
       if (data?.id === 2) throw new Error(`order 2 has no price (attempt ${attempt})`);
       settled(`billed order ${data?.id}`);
     },
-    { deadLetterTopic: deadTopic, retry: { maxRetries: 2, initialDelayMs: 50 } },
+    { deadLetterTopic: deadTopic, retry: { maxRetries: 2, delay: 50 } },
   );
   await sidecar.pubsub.subscribe<Order>('pubsub', deadTopic, ({ data }, { deadLetter }) =>
     settled(`dead letter: order ${data?.id} of ${deadLetter?.group}: ${deadLetter?.reason}`),

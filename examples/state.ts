@@ -60,7 +60,7 @@ async function place({ state }: Sidecar, orderId: string, order: Order): Promise
 async function openShop(): Promise<void> {
   await using shop = await startShop();
   // Shipping is there, and cannot do anything today.
-  await shop.pubsub.subscribe('pubsub', 'saved', () => 'RETRY', { retry: { maxDelayMs: 200 } });
+  await shop.pubsub.subscribe('pubsub', 'saved', () => 'RETRY', { retry: { maxDelay: 200 } });
   await shop.state.set('orders', 'stock-lamp', { left: 3 });
   const customers = ['ada', 'bob', 'cyd', 'dan', 'eve'];
   const placed = await Promise.all(

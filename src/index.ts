@@ -64,7 +64,6 @@ export type {
   DeliveryContext,
   MessageHandler,
   ProcessingStatus,
-  RetryOptions,
   RouteRule,
   SubscriptionOptions,
   SubscriptionType,
@@ -304,5 +303,6 @@ export { type Activity, type Clock, systemClock, type Timer } from './util/clock
 export type { Duration, Instant } from './util/duration.ts';
 export { parseDuration } from './util/duration-option.ts';
 export type { Logger } from './util/logger.ts';
+export type { RetryInfo, RetryOptions } from './util/retry-options.ts';
 export type { SchemaIssue, SchemaResult, StandardSchema } from './util/standard-schema.ts';
 export type { WireName } from './wire.ts';

@@ -18,7 +18,7 @@ export async function giveSomethingToSee({ pubsub, jobs, workflows }: Sidecar): 
     ({ data }) => {
       if (data !== undefined && data.amount > 100) throw new Error('the bank does not answer');
     },
-    { deadLetterTopic: 'payments-failed', retry: { maxRetries: 2, initialDelayMs: 200 } },
+    { deadLetterTopic: 'payments-failed', retry: { maxRetries: 2, delay: 200 } },
   );
   for (const [id, amount] of [10, 250, 30, 999].entries()) await pubsub.publish('pubsub', 'payments', { id, amount });
 

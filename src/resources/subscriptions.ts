@@ -1,16 +1,17 @@
+import { type AppSubscription, inCodeForm } from '../blocks/pubsub/delivery/app-subscription.ts';
 import { compileMatch } from '../blocks/pubsub/delivery/rules.ts';
 import type { SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
 import { messageOf } from '../errors.ts';
 import type { Report } from './report.ts';
 import type { Resource } from './resource.ts';
 
-/** `spec` of a Subscription, in both versions, has the same fields as the options. */
+/** `spec` of a Subscription, in both versions, has the fields that an application may list. */
 export function readSubscriptions(resources: readonly Resource[], report: Report): SubscriptionOptions[] {
   return resources
     .filter(({ kind }) => kind === 'Subscription')
     .map((resource) => {
-      // The cast is safe: the schemas of the kind were checked and are stricter than the options.
-      const subscription = resource.spec as SubscriptionOptions;
+      // The cast is safe: the schemas of the kind were checked and are stricter.
+      const subscription = inCodeForm(resource.spec as AppSubscription);
       for (const [index, { match }] of (subscription.routes?.rules ?? []).entries())
         tryOut(match ?? '', index, resource, report);
       return subscription;

@@ -22,7 +22,7 @@ export function checkFields(
 }
 
 /** Describes what is wrong with the shape of options: not an object, or an unknown field. `what` names the options. */
-function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: string): string | undefined {
+export function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: string): string | undefined {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     return `${what}: expected an object, actual is ${nameOfKind(given)}`;
   for (const name of Object.keys(given)) {

@@ -146,7 +146,7 @@ export class World implements AsyncDisposable {
     for (const sidecar of [shop, billing, otherBilling]) await sidecar.start();
     await shop.pubsub.subscribe<Order>('pubsub', 'orders', ({ data }) => this.#pay(data), {
       deadLetterTopic: FAILED.topic,
-      retry: { maxRetries: 1, initialDelayMs: 10 },
+      retry: { maxRetries: 1, delay: 10 },
     });
     await shop.pubsub.subscribe('notes', 'notes', () => undefined);
     await billing.pubsub.subscribe('ledger', 'invoices', () => undefined);

@@ -74,7 +74,7 @@ async function live(state: StateDefinition, seen: Seen, isFirst: boolean): Promi
   });
   sidecar.workflows.register(approve);
   await sidecar.start();
-  const retry = { initialDelayMs: 1_500 };
+  const retry = { delay: 1_500 };
   const onMessage = (event: { data?: unknown }, { attempt }: { attempt: number }): void => {
     seen.messages.push([event.data, attempt]);
     fail();

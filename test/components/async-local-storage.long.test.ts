@@ -91,7 +91,7 @@ describe.each(COMPONENTS)('messages on %s', (_name, isThere, start, make) => {
             done++;
             return undefined;
           },
-          { concurrency, retry: { initialDelayMs: 5 } },
+          { concurrency, retry: { delay: 5 } },
         ),
       );
     const publish = (request: string, topic: string): Promise<void> =>

@@ -160,7 +160,7 @@ describe('a dead letter', () => {
       answer: ({ path }) => (path === '/orders' ? { body: { status: 'DROP' } } : {}),
     });
     await deadLettered(world);
-    const retry = { initialDelayMs: 10_000 };
+    const retry = { delay: '10s' } as const;
     await world.sidecar.pubsub.subscribe('pubsub', 'late', () => 'RETRY', { deadLetterTopic: 'dead', retry });
     await world.sidecar.pubsub.publish('pubsub', 'late', 'x', { ttl: 1_000 });
     await world.pass('1m');
@@ -220,7 +220,7 @@ describe('functions get the origin of a dead letter with it', () => {
     const fail = (): never => {
       throw new Error('declined');
     };
-    const options = { deadLetterTopic: 'dead', group: 'billing', retry: { maxRetries: 1, initialDelayMs: 1_000 } };
+    const options = { deadLetterTopic: 'dead', group: 'billing', retry: { maxRetries: 1, delay: 1_000 } };
     await sidecar.pubsub.subscribe('pubsub', 'orders', fail, options);
     await sidecar.pubsub.subscribe('pubsub', 'dead', ({ data }, { message, deadLetter }) => {
       seen.push([data, deadLetter, message.deadLetter === deadLetter]);

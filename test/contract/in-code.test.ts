@@ -356,7 +356,7 @@ describe('streaming subscriptions in code', () => {
         seen.push(data);
         return data === 'bad' ? 'RETRY' : 'SUCCESS';
       },
-      { concurrency: 1, retry: { maxRetries: 2, initialDelayMs: 10 }, deadLetterTopic: 'dead' },
+      { concurrency: 1, retry: { maxRetries: 2, delay: 10 }, deadLetterTopic: 'dead' },
     );
     await using _dead = await pubsub.subscribe('pubsub', 'dead', ({ data, topic }) => void seen.push([data, topic]));
     for (const data of ['a', 'bad', 'b']) await pubsub.publish('pubsub', 'orders', data);
@@ -411,8 +411,8 @@ describe('streaming subscriptions in code', () => {
     ['an unknown pub/sub', 'nope', {}, 'ERR_PUBSUB_NOT_FOUND'],
     ['concurrency 0', 'pubsub', { concurrency: 0 }, 'ERR_CONFIGURATION'],
     ['negative retries', 'pubsub', { retry: { maxRetries: -1 } }, 'ERR_CONFIGURATION'],
-    ['a negative time-out', 'pubsub', { timeoutMs: -1 }, 'ERR_CONFIGURATION'],
-    ['an endless time-out', 'pubsub', { timeoutMs: Number.POSITIVE_INFINITY }, 'ERR_CONFIGURATION'],
+    ['a negative time-out', 'pubsub', { timeout: -1 }, 'ERR_CONFIGURATION'],
+    ['an endless time-out', 'pubsub', { timeout: Number.POSITIVE_INFINITY }, 'ERR_CONFIGURATION'],
   ])('%s is refused', async (_, name, options, code) => {
     await using world = await startWorld({ discovery: [] });
     await expect(world.sidecar.pubsub.subscribe(name, 'orders', () => undefined, options)).rejects.toMatchObject({

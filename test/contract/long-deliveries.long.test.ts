@@ -52,7 +52,7 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
     await using world = await start();
     const gate = new Gate();
     await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', gate.pass, {
-      timeoutMs: 5_000,
+      timeout: '5s',
     });
     await world.sidecar.pubsub.publish('pubsub', 'orders', 'x', { cloudEvent: { id: 'one' } });
     await world.clock.advance('4999ms');
@@ -71,7 +71,7 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
   test('fails after its time-out: it is delivered again, or dead-lettered, as any other that fails', async () => {
     await using world = await start();
     const gate = new Gate();
-    const options = { timeoutMs: 1_000, deadLetterTopic: 'dead', retry: { maxRetries: 1, initialDelayMs: 10 } };
+    const options = { timeout: 1_000, deadLetterTopic: 'dead', retry: { maxRetries: 1, delay: 10 } };
     await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', gate.pass, options);
     await world.sidecar.pubsub.publish('pubsub', 'orders', 'x');
     await world.clock.advance('1m');
@@ -86,7 +86,7 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
   test('keeps its place among those that are processed at a time', async () => {
     await using world = await start();
     const gate = new Gate();
-    const options = { concurrency: 2, timeoutMs: 1_000 };
+    const options = { concurrency: 2, timeout: 1_000 };
     await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', gate.pass, options);
     for (const data of ['a', 'b', 'c']) await world.sidecar.pubsub.publish('pubsub', 'orders', data);
     await world.clock.advance('10m');
@@ -124,7 +124,7 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
     await using world = await start({ resiliency: spec });
     const [by, off] = [new Gate(), new Gate()];
     await using _by = await world.sidecar.pubsub.subscribe('pubsub', 'orders', by.pass);
-    await using _off = await world.sidecar.pubsub.subscribe('pubsub', 'other', off.pass, { timeoutMs: 0 });
+    await using _off = await world.sidecar.pubsub.subscribe('pubsub', 'other', off.pass, { timeout: 0 });
     await world.sidecar.pubsub.publish('pubsub', 'orders', 'x');
     await world.sidecar.pubsub.publish('pubsub', 'other', 'x');
     await world.clock.advance('10m');
@@ -218,8 +218,8 @@ describe('a stop', () => {
 describe('deliveries to the application', () => {
   test.each(['port', 'process'] as const)('have a time-out of their own, or none (via %s)', async (via) => {
     const discovery = [
-      { pubsubname: 'pubsub', topic: 'orders', route: '/short', timeoutMs: 1_000 },
-      { pubsubname: 'pubsub', topic: 'other', route: '/off', timeoutMs: 0 },
+      { pubsubname: 'pubsub', topic: 'orders', route: '/short', timeout: 1_000 },
+      { pubsubname: 'pubsub', topic: 'other', route: '/off', timeout: 0 },
     ];
     await using world = await startWorld({ via, discovery, answer: () => NEVER });
     await world.sidecar.pubsub.publish('pubsub', 'orders', 'x');

@@ -71,7 +71,7 @@ describe('an option that there is not is an error', () => {
       'subscribe, retry',
       ({ pubsub }, options) => pubsub.subscribe('pubsub', 'orders', noop, options),
       { retry: { maxAttempts: 3 } },
-      'options.retry of subscribe: unknown field "maxAttempts": expected maxRetries, initialDelayMs, maxDelayMs',
+      'options.retry: unknown field "maxAttempts": expected maxRetries, delay, maxDelay, factor, jitter, retryIf',
     ],
     [
       'schedule',
@@ -152,7 +152,7 @@ describe('an option that there is not is an error', () => {
       'retries of a subscription among the options',
       (options) => new Sidecar(options),
       { appId: 'a', subscriptions: [{ pubsubname: 'p', topic: 't', route: '/', retry: { maxAttempts: 3 } }] },
-      'options.subscriptions.0.retry: unknown field "maxAttempts": expected maxRetries, initialDelayMs, maxDelayMs',
+      'options.subscriptions.0.retry: unknown field "maxAttempts": expected maxRetries, delay, maxDelay, factor, jitter, retryIf',
     ],
   ])('%s', (_what, make, options, problem) => {
     expect(() => make(options as never)).toThrow(problem);

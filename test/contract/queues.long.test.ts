@@ -9,7 +9,7 @@ describe.each(PLACES)('queues, %s', (place) => {
   test('tell how much waits, is delayed and is being delivered, and since when', async () => {
     await using world = await QueueWorld.make({ place });
     const { held, release } = world.hold();
-    const retry = { initialDelayMs: 60_000 };
+    const retry = { delay: 60_000 };
     await world.subscribe('orders', { concurrency: 1, group: 'slow' }, () => held);
     await world.subscribe('orders', { retry }, (event) => (event.data === 'again' ? 'RETRY' : 'SUCCESS'));
     await world.publish('orders', 'again', 'b', 'c');
@@ -56,8 +56,8 @@ describe.each(PLACES)('queues, %s', (place) => {
   test('show each message in its state, by which they can be read', async () => {
     await using world = await QueueWorld.make({ place });
     const { held, release } = world.hold();
-    const retry = { initialDelayMs: 60_000 };
-    await world.subscribe('orders', { concurrency: 2, retry, timeoutMs: 0 }, (event) =>
+    const retry = { delay: 60_000 };
+    await world.subscribe('orders', { concurrency: 2, retry, timeout: 0 }, (event) =>
       event.data === 'again' ? 'RETRY' : held,
     );
     await world.publish('orders', 'again', 'a', 'b', 'c');

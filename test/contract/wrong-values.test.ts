@@ -1,7 +1,8 @@
 /** An error for a wrong value names it as it was written, and says in words what is expected. */
 import { expect, onTestFinished, test } from 'vitest';
-import { memoryPubSub, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { type Duration, memoryPubSub, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
+import { DURATION_FORMS } from '../../src/util/duration.ts';
 import { RecordingLogger } from '../support/logger.ts';
 
 const NAME = '1 to 256 characters without dots, slashes and white space';
@@ -47,9 +48,9 @@ test.each<[what: string, call: (sidecar: Sidecar, wrong: never) => unknown, wron
   ],
   [
     'subscribe',
-    ({ pubsub }, timeoutMs) => pubsub.subscribe('pubsub', 'orders', noop, { timeoutMs }),
-    '5s',
-    'subscription.timeoutMs must be integer: actual is "5s"',
+    ({ pubsub }, timeout) => pubsub.subscribe('pubsub', 'orders', noop, { timeout: timeout as Duration }),
+    '5 s',
+    `subscription.timeout must be ${DURATION_FORMS}: actual is "5 s"`,
   ],
   [
     'subscribe',

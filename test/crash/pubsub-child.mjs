@@ -31,7 +31,7 @@ await sidecar.pubsub.subscribe(
     say(`A ${event.id}`);
     return 'SUCCESS';
   },
-  { concurrency: 20, retry: { initialDelayMs: 20 } },
+  { concurrency: 20, retry: { delay: 20 } },
 );
 say('ready');
 

@@ -33,7 +33,7 @@ await sidecar.pubsub.subscribe(
     say(`E ${data.n} ${id}`);
   },
   // Kills that hit a delivery by chance must not count as its fault.
-  { retry: { maxCrashes: 0 } },
+  { maxCrashes: 0 },
 );
 say('ready');
 

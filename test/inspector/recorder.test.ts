@@ -32,7 +32,7 @@ describe.each(PLACES)('messages of a component %s', (_, component) => {
       () => {
         if (failures-- > 0) throw new Error('the till is closed');
       },
-      { retry: { initialDelayMs: 5, maxDelayMs: 5 } },
+      { retry: { delay: 5, maxDelay: 5 } },
     );
     await pubsub.subscribe('pubsub', 'orders', () => undefined, { group: 'audit' });
     await pubsub.publish('pubsub', 'orders', { sum: 7 }, { cloudEvent: { id: 'one' } });
@@ -127,7 +127,7 @@ describe.each(PLACES)('messages of a component %s', (_, component) => {
       }));
       return Response.json({ statuses });
     };
-    const bulkSubscribe = { enabled: true, maxMessagesCount: 10, maxAwaitDurationMs: 20 };
+    const bulkSubscribe = { enabled: true, maxMessagesCount: 10, maxAwaitDuration: 20 };
     await using recorded = await Recorded.start({
       components: [component()],
       app: { fetch: listener },
@@ -332,7 +332,7 @@ describe('a recorder', () => {
       () => {
         if (++attempts < 25) throw new Error(`no ${'x'.repeat(5_000)}`);
       },
-      { retry: { initialDelayMs: 1, maxDelayMs: 1 } },
+      { retry: { delay: 1, maxDelay: 1 } },
     );
     await pubsub.publish('pubsub', 'orders', 1);
     const [record] = await recorded.until('', allEnded(1));

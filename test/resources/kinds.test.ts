@@ -285,7 +285,7 @@ spec: {pubsubname: events, topic: placed, route: /first}
         topic: 'placed',
         routes: { rules: [{ match: 'event.type == "a"', path: '/a' }], default: '/other' },
         deadLetterTopic: 'dead',
-        bulkSubscribe: { enabled: true, maxMessagesCount: 10, maxAwaitDurationMs: 50 },
+        bulkSubscribe: { enabled: true, maxMessagesCount: 10, maxAwaitDuration: 50 },
         metadata: { rawPayload: 'true' },
       },
     ]);
@@ -296,7 +296,7 @@ spec: {pubsubname: events, topic: placed, route: /first}
       text.replace('pubsubname: events', `pubsubname: events${text === v1 ? ',' : '\n '} timeoutMs: ${ms}`),
     );
     const { options } = await load(yaml ?? '');
-    expect(options.subscriptions).toMatchObject([{ topic: 'placed', timeoutMs: 300_000 }]);
+    expect(options.subscriptions).toMatchObject([{ topic: 'placed', timeout: 300_000 }]);
     expect(await problemsOf(bad ?? '')).toMatchObject([expect.stringContaining('spec.timeoutMs must be integer')]);
   });
 

@@ -85,7 +85,7 @@ function noting(requests: Requests, options: Partial<SidecarOptions> = {}): Side
   return sidecar;
 }
 
-const RETRY = { maxRetries: 1, initialDelayMs: 1, maxDelayMs: 1 };
+const RETRY = { maxRetries: 1, delay: 1, maxDelay: 1 };
 
 test('messages in code: handlers, retries, dead letters, events, the log, components, stores, clocks', async () => {
   const requests = new Requests();
@@ -329,7 +329,7 @@ test('the signals of handlers and jobs that a stop ends', async () => {
   const handle = (_event: unknown, { signal }: { signal: AbortSignal }): Promise<void> =>
     untilAborted('a message', signal);
   const subscription = await sidecar.pubsub.subscribe('own', 'orders', handle);
-  await sidecar.pubsub.subscribe('own', 'others', handle, { timeoutMs: 5 });
+  await sidecar.pubsub.subscribe('own', 'others', handle, { timeout: 5 });
   await requests.as('publisher', () => sidecar.pubsub.publish('own', 'orders', 1));
   await requests.as('publisher', () => sidecar.pubsub.publish('own', 'others', 1));
   await requests.as('scheduler', () => sidecar.jobs.schedule('job', { dueTime: '0s' }));

@@ -27,7 +27,7 @@ async function handle({ id }, { attempt }) {
 
 for (;;) {
   try {
-    await sidecar.pubsub.subscribe('pubsub', topic, handle, { concurrency, retry: { initialDelayMs: 50 } });
+    await sidecar.pubsub.subscribe('pubsub', topic, handle, { concurrency, retry: { delay: 50 } });
     break;
   } catch (error) {
     complain({ message: error.message }, 'not subscribed yet');

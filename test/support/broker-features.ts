@@ -33,7 +33,7 @@ export interface BrokerLacks {
 }
 
 const RAW = { metadata: { rawPayload: 'true' } };
-const QUICK = { initialDelayMs: 20, maxDelayMs: 50 };
+const QUICK = { delay: 20, maxDelay: 50 };
 
 /** The features of the pub/sub building block on a broker, with a sidecar, over HTTP. */
 export function brokerFeatures(name: string, open: () => Promise<BrokerUnderTest>, lacks: BrokerLacks = {}): void {
@@ -100,7 +100,7 @@ export function brokerFeatures(name: string, open: () => Promise<BrokerUnderTest
     test('a message that the application refuses comes again, and others do not wait for it', async () => {
       const topic = await newTopic();
       await using world = await start({
-        subscriptions: [{ topic, route: '/in', concurrency: 2, retry: { initialDelayMs: 600, maxDelayMs: 600 } }],
+        subscriptions: [{ topic, route: '/in', concurrency: 2, retry: { delay: 600, maxDelay: 600 } }],
         answer: ({ data }, nth) => (data === 'refused' && nth === 1 ? { status: 500 } : {}),
       });
       await world.publish(topic, 'refused');
@@ -129,7 +129,7 @@ export function brokerFeatures(name: string, open: () => Promise<BrokerUnderTest
 
     test('entries of a bulk publish arrive in one bulk delivery or more', async () => {
       const topic = await newTopic();
-      const bulkSubscribe = { enabled: true, maxMessagesCount: 10, maxAwaitDurationMs: 300 };
+      const bulkSubscribe = { enabled: true, maxMessagesCount: 10, maxAwaitDuration: 300 };
       await using world = await start({
         subscriptions: [{ topic, route: '/in', bulkSubscribe }],
         answer: ({ entries }) => ({

@@ -175,7 +175,7 @@ describe('a sidecar on a virtual clock', () => {
         seen.push('orders');
         return 'RETRY';
       },
-      { deadLetterTopic: 'dead', retry: { initialDelayMs: 60_000, maxDelayMs: 600_000 } },
+      { deadLetterTopic: 'dead', retry: { delay: 60_000, maxDelay: 600_000 } },
     );
     await sidecar.pubsub.subscribe('pubsub', 'dead', () => void seen.push('dead'));
     const startedAt = performance.now();

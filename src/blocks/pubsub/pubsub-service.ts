@@ -8,6 +8,7 @@ import type { Expected, ExpectedOne } from '../../util/expected.ts';
 import type { BlockService } from '../block-service.ts';
 import { componentContext } from '../component-context.ts';
 import { type Metadata, NO_METADATA } from '../request-metadata.ts';
+import { parseAppSubscriptions, REQUIRED_NAMES, withKnownNames } from './delivery/app-subscription.ts';
 import { AppSubscriptions } from './delivery/app-subscriptions.ts';
 import type { EventClass, MakeDeliver } from './delivery/code-handler.ts';
 import type { DeliveryDeps } from './delivery/delivery-deps.ts';
@@ -15,11 +16,9 @@ import type { SubscriptionState } from './delivery/precedence.ts';
 import {
   parseSubscription,
   parseSubscriptions,
-  REQUIRED_NAMES,
   type Subscriber,
   type SubscriptionOptions,
   type SubscriptionSpec,
-  withKnownNames,
 } from './delivery/subscription.ts';
 import type { SubscriptionInfo } from './delivery/subscription-info.ts';
 import { type SubscribablePubSub, type SubscriptionInCode, Subscriptions } from './delivery/subscriptions.ts';
@@ -248,7 +247,7 @@ export class PubSubService implements BlockService {
     const Event = this.#attached.size > 0 ? await eventClass() : undefined;
     this.#isOpen = true;
     const inCode = Event === undefined ? [] : [...this.#attached].map((one) => inCodeOf(one, Event));
-    const parsed = parseSubscriptions(subscriptions, 'DECLARATIVE', this.#subscriber);
+    const parsed = parseSubscriptions(subscriptions, this.#subscriber);
     await this.#set(this.#subscriptions.setFirst(parsed, inCode), !asksApp);
     if (!hasApp) this.#subscriptions.warnOfNobody();
   }
@@ -264,7 +263,7 @@ export class PubSubService implements BlockService {
   }
 
   async #takeDiscovered(list: readonly unknown[]): Promise<void> {
-    const parsed = parseSubscriptions(this.#inKnownNames(list), 'PROGRAMMATIC', this.#subscriber);
+    const parsed = parseAppSubscriptions(this.#inKnownNames(list), this.#subscriber);
     await this.#set(this.#subscriptions.setProgrammatic(parsed), true);
   }
 

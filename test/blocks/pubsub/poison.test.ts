@@ -21,7 +21,7 @@ const delivery = (interruptions?: number): Delivery => ({
   retry: settled,
   ...(interruptions === undefined ? {} : { interruptions }),
 });
-const spec = (deadLetterTopic: string, maxCrashes?: number): SubscriptionSpec => ({
+const spec = (deadLetterTopic: string, maxCrashes = 3): SubscriptionSpec => ({
   type: 'STREAMING',
   pubsubName: 'pubsub',
   topic: 't',
@@ -31,7 +31,8 @@ const spec = (deadLetterTopic: string, maxCrashes?: number): SubscriptionSpec =>
   rawPayload: false,
   bulk: undefined,
   concurrency: 1,
-  retry: maxCrashes === undefined ? {} : { maxCrashes },
+  retry: {},
+  maxCrashes,
   timeoutMs: undefined,
   group: '',
   competing: false,

@@ -14,7 +14,7 @@ import { startWorld } from '../../support/world.ts';
 /** An ordered subscription whose first message fails and waits for its retry. */
 async function blockedQueue(): Promise<QueueWorld> {
   const world = await QueueWorld.make({ place: 'durable' });
-  const retry = { maxRetries: 100, initialDelayMs: 60_000 };
+  const retry = { maxRetries: 100, delay: 60_000 };
   await world.subscribe('orders', { concurrency: 1, retry }, ({ data }) => (data === 'poison' ? 'RETRY' : 'SUCCESS'));
   await world.publish('orders', 'poison', 'good');
   return world;

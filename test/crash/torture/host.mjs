@@ -98,7 +98,7 @@ function receive(name, topic, options, answerOf) {
       return answer;
     },
   };
-  const all = { retry: { initialDelayMs: 20 }, ...options };
+  const all = { retry: { delay: 20 }, ...options };
   return insist('subscribe', `${name}-${topic}`, () => pubsub.subscribe('pubsub', topic, handlers[name], all));
 }
 
@@ -142,8 +142,8 @@ process.on('SIGTERM', async () => {
 await sidecar.start();
 for (const topic of served(topics)) {
   // It is never the message that ends the process here.
-  const retry = { initialDelayMs: 100, maxRetries: 2, maxCrashes: 0 };
-  await receive('main', topic, { concurrency: 20, retry, deadLetterTopic: 'dead' }, failsSometimes);
+  const retry = { delay: 100, maxRetries: 2 };
+  await receive('main', topic, { concurrency: 20, retry, maxCrashes: 0, deadLetterTopic: 'dead' }, failsSometimes);
   await receive('audit', topic, { group: 'audit' }, succeeds);
 }
 for (const topic of served(orderedTopics)) await receive('ordered', topic, { concurrency: 1 }, failsAtFirst);

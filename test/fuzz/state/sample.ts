@@ -103,7 +103,7 @@ export class Examination {
           topic,
           ({ id, data }) => void this.#delivered.get(topic)?.add(data === `new-${topic}` ? data : id),
           {
-            retry: { maxRetries: 1, initialDelayMs: 1 },
+            retry: { maxRetries: 1, delay: 1 },
           },
         ),
       );

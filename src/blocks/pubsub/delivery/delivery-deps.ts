@@ -43,8 +43,6 @@ export function routeLimit(
   if (ownMs === undefined)
     return { timeLimitMs, remedy: 'the limit is deliveryTimeout (insidecar run: --delivery-timeout); 0 is no limit' };
   const setBy =
-    spec.timeoutMs === undefined
-      ? "the time-out of the component's resiliency policy"
-      : 'timeoutMs of the subscription';
+    spec.timeoutMs === undefined ? "the time-out of the component's resiliency policy" : 'timeout of the subscription';
   return { timeLimitMs: ownMs, remedy: `the limit is ${setBy}` };
 }

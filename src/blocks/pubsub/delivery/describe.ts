@@ -1,3 +1,4 @@
+import { retryInfoOf } from '../../../util/retry-options.ts';
 import type { SubscriptionState } from './precedence.ts';
 import type { SubscriptionInfo } from './subscription-info.ts';
 
@@ -9,12 +10,12 @@ export function describe(
 ): SubscriptionInfo {
   const { rules = [], deadLetterTopic = '', concurrency = 0, retry = {}, bulk } = spec ?? {};
   return {
-    ...{ pubsubName, topic, group, type, rules, concurrency, retry },
+    ...{ pubsubName, topic, group, type, rules, concurrency, retry: retryInfoOf(retry) },
     state: problem === undefined ? (active ?? 'starting') : 'refused',
     ...(problem === undefined ? {} : { problem }),
     ...(deadLetterTopic === '' ? {} : { deadLetterTopic }),
     ...(bulk === undefined
       ? {}
-      : { bulkSubscribe: { enabled: true, maxMessagesCount: bulk.maxMessages, maxAwaitDurationMs: bulk.maxAwaitMs } }),
+      : { bulkSubscribe: { maxMessagesCount: bulk.maxMessages, maxAwaitDurationMs: bulk.maxAwaitMs } }),
   };
 }

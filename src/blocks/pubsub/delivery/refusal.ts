@@ -1,6 +1,5 @@
 import type { Delivery } from '../../../components/pubsub.ts';
 import type { Clock } from '../../../util/clock.ts';
-import { DEFAULT_MAX_CRASHES } from '../../../util/crashes.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { type DeliveryOutcome, drop } from './outcome.ts';
 import type { SubscriptionSpec } from './subscription.ts';
@@ -24,10 +23,9 @@ export function refusalOf(delivery: Delivery, { spec, clock, logger }: RefusalDe
 /** Without a dead-letter topic it would be lost, so it is delivered again, however often the process has ended. */
 function poison(
   { message, attempt, interruptions = 0 }: Delivery,
-  { pubsubName, topic, retry, deadLetterTopic }: SubscriptionSpec,
+  { pubsubName, topic, maxCrashes, deadLetterTopic }: SubscriptionSpec,
   logger: Logger,
 ): DeliveryOutcome | undefined {
-  const { maxCrashes = DEFAULT_MAX_CRASHES } = retry;
   if (deadLetterTopic !== '' && maxCrashes > 0 && interruptions >= maxCrashes)
     return drop('error', `the process ended during ${times(interruptions)}`);
   const details = { pubsubName, topic, messageId: message.id, attempt, interruptions };

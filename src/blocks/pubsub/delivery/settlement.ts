@@ -4,18 +4,25 @@ import type { DeliveryInfo } from '../../../events.ts';
 import { observe, type Settled } from '../../../probe.ts';
 import type { Retry } from '../../../resiliency/retry.ts';
 import { isConflict } from '../../../state/errors.ts';
-import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
+import { backoffDelayMs } from '../../../util/backoff.ts';
 import type { Timer } from '../../../util/clock.ts';
 import { definedOnly } from '../../../util/defined-only.ts';
 import { formatInstant } from '../../../util/duration.ts';
+import { isWorthRetrying, type RetryPlan, retryPlanOf } from '../../../util/retry-options.ts';
 import { type Failure, logged, thrown, told } from '../../failure.ts';
 import { deadLetterOf, shortReason } from './dead-letter.ts';
 import type { DeliveryDeps, OpenPubSub } from './delivery-deps.ts';
 import { type DeliveryOutcome, drop } from './outcome.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
-const RETRY_DEFAULTS = { initialDelayMs: 100, maxDelayMs: 30_000 };
-const RETRIES_BEFORE_DEAD_LETTER = 3;
+const UNLIMITED: RetryPlan = {
+  maxRetries: Number.POSITIVE_INFINITY,
+  initialDelayMs: 100,
+  maxDelayMs: 30_000,
+  factor: 2,
+  jitter: 0.2,
+};
+const BEFORE_DEAD_LETTER: RetryPlan = { ...UNLIMITED, maxRetries: 3 };
 
 /** A delivery that the application has answered. */
 export interface Answered {
@@ -39,10 +46,9 @@ export class DeliverySettlement {
   readonly #pubsub: OpenPubSub;
   readonly #deps: SettlementDeps;
   readonly #group: string;
-  readonly #backoff: Backoff;
+  readonly #plan: RetryPlan;
   /** The component's policy; unused when the subscription has retry options. */
   readonly #policy: Retry | undefined;
-  readonly #maxRetries: number;
   readonly #timers = new Set<Timer>();
   #stopped = false;
 
@@ -52,12 +58,8 @@ export class DeliverySettlement {
     this.#pubsub = pubsub;
     this.#deps = deps;
     this.#group = group;
-    this.#backoff = { ...RETRY_DEFAULTS, ...definedOnly(spec.retry), factor: 2, jitter: 0.2 };
+    this.#plan = retryPlanOf(spec.retry, spec.deadLetterTopic === '' ? UNLIMITED : BEFORE_DEAD_LETTER);
     this.#policy = Object.keys(definedOnly(spec.retry)).length > 0 ? undefined : pubsub.inbound?.retry;
-    this.#maxRetries =
-      this.#policy?.maxRetries ??
-      spec.retry.maxRetries ??
-      (spec.deadLetterTopic === '' ? Number.POSITIVE_INFINITY : RETRIES_BEFORE_DEAD_LETTER);
   }
 
   /** Acts on the outcome. Never rejects. */
@@ -71,11 +73,25 @@ export class DeliverySettlement {
       if (outcome.kind === 'drop') return await this.#drop(answered, outcome);
       if (this.#policy !== undefined && outcome.status !== undefined && !this.#policy.includes(outcome.status))
         return await this.#drop(answered, drop('error', `${outcome.reason}, which the retry policy does not match`));
-      if (delivery.attempt > this.#maxRetries) return await this.#exhaust(answered, outcome);
+      if (!this.#isWorthRetrying(answered, outcome))
+        return await this.#drop(answered, {
+          ...drop('error', `${outcome.reason}, which retryIf refuses to retry`),
+          thrown: outcome.thrown,
+        });
+      if (delivery.attempt > (this.#policy ?? this.#plan).maxRetries) return await this.#exhaust(answered, outcome);
       return await this.#retry(answered, outcome);
     } catch (error) {
       return this.#unsettled(answered, error);
     }
+  }
+
+  #isWorthRetrying(answered: Answered, failure: Failure): boolean {
+    const { retryIf } = this.#spec.retry;
+    if (retryIf === undefined) return true;
+    return isWorthRetrying(retryIf, told(failure).error, (error) => {
+      const problem = 'retryIf failed: the message will be delivered again';
+      this.#deps.logger.error({ ...this.#info(answered), error }, problem);
+    });
   }
 
   /** A conflict means that another host delivers the group's messages now. */
@@ -143,7 +159,7 @@ export class DeliverySettlement {
   async #retry(answered: Answered, outcome: DeliveryOutcome & { kind: 'retry' }): Promise<Settled> {
     const { events, logger, random } = this.#deps;
     const { attempt } = answered.delivery;
-    const delayMs = this.#policy?.delayMs(attempt, random) ?? backoffDelayMs(this.#backoff, attempt, random);
+    const delayMs = this.#policy?.delayMs(attempt, random) ?? backoffDelayMs(this.#plan, attempt, random);
     const details = { ...this.#info(answered), ...logged(outcome), delayMs: Math.round(delayMs) };
     logger[outcome.level](details, 'message will be delivered again');
     await answered.delivery.retry(delayMs);
@@ -195,7 +211,7 @@ export class DeliverySettlement {
           .catch((error: unknown) => this.#unsettled(answered, error))
           .finally(done);
       },
-      backoffDelayMs(this.#backoff, attempt, this.#deps.random),
+      backoffDelayMs(this.#plan, attempt, this.#deps.random),
     );
     this.#timers.add(timer);
     return 'unsettled';

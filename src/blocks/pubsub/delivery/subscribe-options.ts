@@ -1,13 +1,22 @@
+import type { Duration } from '../../../util/duration.ts';
 import { checkFunction } from '../../../util/known-fields.ts';
-import { ANYTHING, BOOLEAN, checkOptions, type OptionFields } from '../../../util/option-fields.ts';
-import type { RetryOptions } from './subscription.ts';
+import {
+  ANYTHING,
+  BOOLEAN,
+  checkOptions,
+  invalidConfiguration,
+  type OptionFields,
+} from '../../../util/option-fields.ts';
+import { checkRetry, type RetryOptions } from '../../../util/retry-options.ts';
 
 /** Options of a subscription in code. @public */
 export interface SubscribeOptionsInCode {
   /** The maximum number of messages processed at the same time. Default 10. With 1, messages come in order. */
   readonly concurrency?: number;
   /** When and how often a message is delivered again. */
-  readonly retry?: RetryOptions;
+  readonly retry?: RetryOptions | undefined;
+  /** How many deliveries in a row the end of the process may interrupt, as in {@link SubscriptionOptions.maxCrashes}. Default 3. */
+  readonly maxCrashes?: number | undefined;
   /** The dead-letter topic for messages that cannot be processed, in the same component. Default: none. */
   readonly deadLetterTopic?: string;
   /** Accept messages that are not CloudEvents: `data` holds their value or bytes. Default `false`. */
@@ -15,11 +24,11 @@ export interface SubscribeOptionsInCode {
   /** Metadata for the component, for example the kind of queue at a broker. Default: none. */
   readonly metadata?: Readonly<Record<string, string>>;
   /**
-   * When the signal of a delivery fires, in milliseconds after the delivery begins; 0 for never. The delivery still
-   * lasts until the function returns, and the message is not delivered again before that. Default: the time-out of the
-   * component's resiliency policy, else never.
+   * How long after its begin the signal of a delivery fires; 0 for never. The delivery still lasts until the function
+   * returns, and the message is not delivered again before that. Default: the time-out of the component's resiliency
+   * policy, else never.
    */
-  readonly timeoutMs?: number;
+  readonly timeout?: Duration | undefined;
   /** A consumer group of its own, as in {@link SubscriptionOptions.group}. */
   readonly group?: string;
   /** Share the messages of the group, as in {@link SubscriptionOptions.competing}. Default `false`. */
@@ -36,23 +45,18 @@ export interface Subscription extends AsyncDisposable {
 const SUBSCRIBE_FIELDS: OptionFields<SubscribeOptionsInCode> = {
   concurrency: ANYTHING,
   retry: ANYTHING,
+  maxCrashes: ANYTHING,
   deadLetterTopic: ANYTHING,
   rawPayload: BOOLEAN,
   metadata: ANYTHING,
-  timeoutMs: ANYTHING,
+  timeout: ANYTHING,
   group: ANYTHING,
   competing: ANYTHING,
-};
-const RETRY_FIELDS: OptionFields<RetryOptions> = {
-  maxRetries: ANYTHING,
-  initialDelayMs: ANYTHING,
-  maxDelayMs: ANYTHING,
-  maxCrashes: ANYTHING,
 };
 
 /** @throws SidecarError `ERR_CONFIGURATION` for an unknown field, and for a handler that is not a function. */
 export function checkSubscribeOptions(topic: string, handler: unknown, options: SubscribeOptionsInCode): void {
   checkFunction(handler, `the handler of topic ${JSON.stringify(topic)}`);
   checkOptions('options of subscribe', options, SUBSCRIBE_FIELDS);
-  if (options.retry !== undefined) checkOptions('options.retry of subscribe', options.retry, RETRY_FIELDS);
+  checkRetry(options.retry, 'options.retry', invalidConfiguration);
 }

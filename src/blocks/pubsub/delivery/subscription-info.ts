@@ -1,5 +1,6 @@
 import type { GroupQueue } from '../../../components/queue-access.ts';
-import type { BulkSubscribeOptions, RetryOptions, RouteRule, SubscriptionType } from './subscription.ts';
+import type { RetryInfo } from '../../../util/retry-options.ts';
+import type { RouteRule, SubscriptionType } from './subscription.ts';
 
 /** The name of a queue: the messages of a topic of a component for one group. @public */
 export interface QueueName extends GroupQueue {
@@ -24,7 +25,12 @@ export interface SubscriptionInfo extends QueueName {
   /** The most requests to the application at a time. */
   readonly concurrency: number;
   /** When and how often a message is delivered again, as far as the subscription says so. */
-  readonly retry: RetryOptions;
+  readonly retry: RetryInfo;
   /** How messages are delivered in bulk; absent if they are not. */
-  readonly bulkSubscribe?: Required<BulkSubscribeOptions>;
+  readonly bulkSubscribe?: {
+    /** The maximum number of messages in one request. */
+    readonly maxMessagesCount: number;
+    /** The longest that the oldest of them waits for more, in milliseconds. */
+    readonly maxAwaitDurationMs: number;
+  };
 }

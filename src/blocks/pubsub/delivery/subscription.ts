@@ -1,10 +1,12 @@
 import type { CloudEvent } from 'cloudevents';
 import type { DeadLetterOrigin, Message } from '../../../components/pubsub.ts';
+import { DEFAULT_MAX_CRASHES } from '../../../util/crashes.ts';
+import { type Duration, msOf } from '../../../util/duration.ts';
 import { parseGoBoolean } from '../../../util/go-boolean.ts';
 import { NAME_FORM } from '../../../util/name-pattern.ts';
-import { NOT_NEGATIVE, POSITIVE, type SchemasOf } from '../../../util/options-schema.ts';
+import { DURATION, NOT_NEGATIVE, POSITIVE, POSITIVE_DURATION, type SchemasOf } from '../../../util/options-schema.ts';
+import { RETRY_SCHEMA, type RetryOptions } from '../../../util/retry-options.ts';
 import { validator } from '../../../util/schema.ts';
-import { inSchemaCase, type OnOtherCase } from '../../../util/schema-case.ts';
 import type { Wire } from '../../../wire.ts';
 
 /** A rule of a subscription: where a message goes when an expression holds. @public */
@@ -42,12 +44,18 @@ export interface SubscriptionOptions {
    */
   readonly concurrency?: number;
   /** When and how often a message is delivered again. */
-  readonly retry?: RetryOptions;
+  readonly retry?: RetryOptions | undefined;
   /**
-   * How long the application may take for a message, in milliseconds; 0 for no limit. Default: the time-out of the
-   * component's resiliency policy, else the option `deliveryTimeout`.
+   * How many deliveries in a row the end of the process may interrupt: then the message is dead-lettered without another
+   * one, if there is a dead-letter topic. For durable components; the first such delivery may not be known, and not
+   * count. From the third on, the message is delivered alone, so that no other is taken for it. 0 for no limit. Default 3.
    */
-  readonly timeoutMs?: number;
+  readonly maxCrashes?: number | undefined;
+  /**
+   * How long the application may take for a message; 0 for no limit. Default: the time-out of the component's resiliency
+   * policy, else the option `deliveryTimeout`.
+   */
+  readonly timeout?: Duration | undefined;
   /**
    * A consumer group of its own among those of the app ID: each group receives every message of the topic, from its
    * first subscription on. 1 to 256 characters, no dots, slashes or white space; the app ID stands for the default.
@@ -67,24 +75,8 @@ export interface BulkSubscribeOptions {
   readonly enabled?: boolean;
   /** The maximum number of messages in one request. Default 100. */
   readonly maxMessagesCount?: number;
-  /** The longest that the oldest of them waits for more, in milliseconds. Default 1,000. */
-  readonly maxAwaitDurationMs?: number;
-}
-
-/** When and how often a message is delivered again. @public */
-export interface RetryOptions {
-  /** Retries after the first delivery. Default: no limit; 3 with a dead-letter topic. */
-  readonly maxRetries?: number;
-  /** The delay before the first retry, in milliseconds; it doubles with each. Default 100. */
-  readonly initialDelayMs?: number;
-  /** The longest delay, in milliseconds. Default 30,000. */
-  readonly maxDelayMs?: number;
-  /**
-   * How many deliveries in a row the end of the process may interrupt: then the message is dead-lettered without another
-   * one, if there is a dead-letter topic. For durable components; the first such delivery may not be known, and not
-   * count. From the third on, the message is delivered alone, so that no other is taken for it. 0 for no limit. Default 3.
-   */
-  readonly maxCrashes?: number;
+  /** The longest that the oldest of them waits for more, of 1 ms or more. Default `1s`. */
+  readonly maxAwaitDuration?: Duration | undefined;
 }
 
 /** The answer of a subscription's function to a message; nothing means `SUCCESS`. @public */
@@ -141,6 +133,7 @@ export interface SubscriptionSpec {
   readonly bulk: { readonly maxMessages: number; readonly maxAwaitMs: number } | undefined;
   readonly concurrency: number;
   readonly retry: RetryOptions;
+  readonly maxCrashes: number;
   readonly timeoutMs: number | undefined;
   /** Empty for the group of the app ID that has no name. */
   readonly group: string;
@@ -156,54 +149,51 @@ export interface RefusedSubscription {
   readonly problem: string;
 }
 
-const delay = { type: 'number', minimum: 0 };
+export const REQUIRED_OF_RULES: readonly string[] = ['path'];
 const rule = {
   type: 'object',
-  required: ['path'],
+  required: REQUIRED_OF_RULES,
   properties: { match: { type: ['string', 'null'] }, path: { type: 'string' } } satisfies SchemasOf<RouteRule>,
 };
-const SCHEMA = {
-  type: 'object',
-  required: ['pubsubname', 'topic'],
-  properties: {
-    pubsubname: { type: 'string', minLength: 1 },
-    topic: { type: 'string', minLength: 1 },
-    route: { type: ['string', 'null'] },
-    routes: {
-      type: ['object', 'null'],
-      properties: { rules: { type: ['array', 'null'], items: rule }, default: { type: ['string', 'null'] } },
-    },
-    deadLetterTopic: { type: ['string', 'null'] },
-    metadata: { type: ['object', 'null'], additionalProperties: { type: 'string' } },
-    bulkSubscribe: {
-      type: ['object', 'null'],
-      properties: {
-        enabled: { type: ['boolean', 'null'] },
-        maxMessagesCount: { type: ['integer', 'null'] },
-        maxAwaitDurationMs: { type: ['number', 'null'] },
-      } satisfies SchemasOf<BulkSubscribeOptions>,
-    },
-    concurrency: POSITIVE,
-    retry: {
-      type: 'object',
-      properties: {
-        maxRetries: NOT_NEGATIVE,
-        initialDelayMs: delay,
-        maxDelayMs: delay,
-        maxCrashes: NOT_NEGATIVE,
-      } satisfies SchemasOf<RetryOptions>,
-    },
-    timeoutMs: { type: ['integer', 'null'], minimum: 0 },
-    group: { type: ['string', 'null'], ...NAME_FORM },
-    competing: { type: ['boolean', 'null'] },
-  } satisfies SchemasOf<SubscriptionOptions>,
+export const REQUIRED: readonly string[] = ['pubsubname', 'topic'];
+
+/** The fields that have the same form in code and in the list of an application. */
+export type SharedFields = Omit<SubscriptionOptions, 'bulkSubscribe' | 'retry' | 'maxCrashes' | 'timeout'>;
+
+export const SHARED: SchemasOf<SharedFields> = {
+  pubsubname: { type: 'string', minLength: 1 },
+  topic: { type: 'string', minLength: 1 },
+  route: { type: ['string', 'null'] },
+  routes: {
+    type: ['object', 'null'],
+    properties: { rules: { type: ['array', 'null'], items: rule }, default: { type: ['string', 'null'] } },
+  },
+  deadLetterTopic: { type: ['string', 'null'] },
+  metadata: { type: ['object', 'null'], additionalProperties: { type: 'string' } },
+  concurrency: POSITIVE,
+  group: { type: ['string', 'null'], ...NAME_FORM },
+  competing: { type: ['boolean', 'null'] },
 };
 
-/** Names of fields without which a subscription or one of its rules is refused. */
-export const REQUIRED_NAMES: ReadonlySet<string> = new Set([...SCHEMA.required, ...rule.required]);
-
-/** For options in code, where an unknown field is a mistake. An application may send fields that we don't use. */
-export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed(SCHEMA);
+/** For options in code, where an unknown field is a mistake. */
+export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed({
+  type: 'object',
+  required: REQUIRED,
+  properties: {
+    ...SHARED,
+    bulkSubscribe: {
+      type: 'object',
+      properties: {
+        enabled: { type: 'boolean' },
+        maxMessagesCount: { type: 'integer' },
+        maxAwaitDuration: POSITIVE_DURATION,
+      } satisfies SchemasOf<BulkSubscribeOptions>,
+    },
+    retry: RETRY_SCHEMA,
+    maxCrashes: NOT_NEGATIVE,
+    timeout: DURATION,
+  } satisfies SchemasOf<SubscriptionOptions>,
+});
 
 /** The schema without unknown fields. */
 function closed(open: object): object {
@@ -215,16 +205,10 @@ function closed(open: object): object {
   return { ...Object.fromEntries(members), ...('properties' in open ? { additionalProperties: false } : undefined) };
 }
 
-const problemOf = validator(SCHEMA, 'subscription');
+const problemInCode = validator(SUBSCRIPTION_OPTIONS_SCHEMA, 'subscription');
 
 const DEFAULT_CONCURRENCY = 10;
 const DEFAULT_BULK = { maxMessages: 100, maxAwaitMs: 1_000 };
-
-/** The application's list of subscriptions with the names of our schema, whatever the case of its own. */
-export function withKnownNames(list: readonly unknown[], onOtherCase: OnOtherCase): readonly unknown[] {
-  // The cast is safe: an array stays one.
-  return inSchemaCase(list, { items: SCHEMA }, onOtherCase) as readonly unknown[];
-}
 
 /** The subscriber whose subscriptions are parsed. */
 export interface Subscriber {
@@ -232,28 +216,37 @@ export interface Subscriber {
   readonly wire: Wire;
 }
 
-/** Checks the subscriptions of the application or the options; a refusal names the element and the field. */
+/** Checks the subscriptions of the options; a refusal names the element and the field. */
 export function parseSubscriptions(
   list: readonly unknown[],
-  type: SubscriptionType,
   subscriber: Subscriber,
 ): (SubscriptionSpec | RefusedSubscription)[] {
-  return list.map((value, index) => {
-    const parsed = parseSubscription(value, type, subscriber);
-    return 'problem' in parsed ? { ...parsed, problem: `element ${index}: ${parsed.problem}` } : parsed;
-  });
+  return list.map((value, index) => inList(parseSubscription(value, 'DECLARATIVE', subscriber), index));
 }
 
-/** Checks one subscription; unknown keys are ignored. */
+/** A refusal names the element of the list. */
+export function inList<T extends SubscriptionSpec | RefusedSubscription>(parsed: T, index: number): T {
+  return 'problem' in parsed ? { ...parsed, problem: `element ${index}: ${parsed.problem}` } : parsed;
+}
+
+/** Checks one subscription in code. */
 export function parseSubscription(
   value: unknown,
   type: SubscriptionType,
+  subscriber: Subscriber,
+): SubscriptionSpec | RefusedSubscription {
+  const problem = problemInCode(value);
+  if (problem !== undefined) return { ...nameOf(value), type, problem };
+  // The schema has checked it.
+  return specOf(value as SubscriptionOptions, type, subscriber);
+}
+
+/** A subscription whose types are right. `null` means absent. */
+export function specOf(
+  options: SubscriptionOptions,
+  type: SubscriptionType,
   { appId, wire }: Subscriber,
 ): SubscriptionSpec | RefusedSubscription {
-  const problem = problemOf(value);
-  if (problem !== undefined) return { ...nameOf(value), type, problem };
-  // The schema has checked it; `null` means absent below.
-  const options = value as SubscriptionOptions;
   const { pubsubname, topic, metadata, deadLetterTopic } = options;
   const raw = metadata?.['rawPayload'];
   const rawPayload = raw === undefined ? false : parseGoBoolean(raw);
@@ -274,12 +267,14 @@ export function parseSubscription(
     bulk: bulkOf(options.bulkSubscribe, wire),
     concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
     retry: options.retry ?? {},
-    timeoutMs: options.timeoutMs ?? undefined,
+    maxCrashes: options.maxCrashes ?? DEFAULT_MAX_CRASHES,
+    timeoutMs: msOf(options.timeout),
     competing: options.competing ?? false,
   };
 }
 
-function nameOf(value: unknown): { pubsubName: string; topic: string; group: string } {
+/** As much of its name as can be read. */
+export function nameOf(value: unknown): { pubsubName: string; topic: string; group: string } {
   const { pubsubname, topic, group } = Object(value) as Readonly<Record<string, unknown>>;
   const text = (name: unknown): string => (typeof name === 'string' ? name : '');
   return { pubsubName: text(pubsubname), topic: text(topic), group: text(group) };
@@ -291,13 +286,13 @@ function rulesOf({ route, routes }: SubscriptionOptions): RouteRule[] {
   return last ? [...rules, { match: '', path: cleanPath(last) }] : rules;
 }
 
-function bulkOf(options: BulkSubscribeOptions | null | undefined, wire: Wire): SubscriptionSpec['bulk'] {
-  if (options === undefined || options === null) return undefined;
+function bulkOf(options: BulkSubscribeOptions | undefined, wire: Wire): SubscriptionSpec['bulk'] {
+  if (options === undefined) return undefined;
   if (wire.bulkSubscribeNeedsEnabled ? options.enabled !== true : options.enabled === false) return undefined;
-  const { maxMessagesCount, maxAwaitDurationMs } = options;
+  const { maxMessagesCount, maxAwaitDuration } = options;
   return {
     maxMessages: maxMessagesCount && maxMessagesCount > 0 ? maxMessagesCount : DEFAULT_BULK.maxMessages,
-    maxAwaitMs: maxAwaitDurationMs && maxAwaitDurationMs > 0 ? maxAwaitDurationMs : DEFAULT_BULK.maxAwaitMs,
+    maxAwaitMs: msOf(maxAwaitDuration) ?? DEFAULT_BULK.maxAwaitMs,
   };
 }
 

@@ -49,10 +49,10 @@ function Rules({ rules, problem, type }: SubscriptionInfo) {
   );
 }
 
-function retriesOf({ retry: { maxRetries, initialDelayMs }, deadLetterTopic }: SubscriptionInfo): string {
+function retriesOf({ retry: { maxRetries, delayMs }, deadLetterTopic }: SubscriptionInfo): string {
   const most = maxRetries ?? (deadLetterTopic === undefined ? undefined : 3);
-  const times = most === undefined ? 'without limit' : `${most}×`;
-  return initialDelayMs === undefined ? times : `${times} from ${duration(initialDelayMs)}`;
+  const times = most === undefined || most === 'unlimited' ? 'without limit' : `${most}×`;
+  return delayMs === undefined ? times : `${times} from ${duration(delayMs)}`;
 }
 
 /** The subscriptions and their rules. */
