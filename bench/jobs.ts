@@ -86,7 +86,7 @@ async function triggersOf(sidecar: Sidecar): Promise<number> {
   if (Date.now() > dueAt) throw new Error('scheduling took longer than the time to the first run');
   let done = 0;
   await new Promise<void>((resolve) => {
-    sidecar.events.on('jobDone', () => {
+    sidecar.events.on('jobCompleted', () => {
       if (++done === TRIGGERS) resolve();
     });
   });

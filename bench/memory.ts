@@ -37,7 +37,7 @@ async function start(way: string): Promise<Sidecar> {
         }
       : {}),
   });
-  sidecar.events.on('delivered', () => {
+  sidecar.events.on('messageDelivered', () => {
     if (++settled % BURST === 0) wake?.();
   });
   await sidecar.start();

@@ -40,8 +40,8 @@ async function live(canShip: boolean, during: (sidecar: Sidecar) => Promise<void
       open -= 1;
       if (open === 0) resolve();
     };
-    sidecar.events.on('delivered', ({ attempt }) => heard(`  delivered at attempt ${attempt}`));
-    if (!canShip) sidecar.events.on('retrying', ({ attempt }) => heard(`  attempt ${attempt} has failed`));
+    sidecar.events.on('messageDelivered', ({ attempt }) => heard(`  delivered at attempt ${attempt}`));
+    if (!canShip) sidecar.events.on('messageRetrying', ({ attempt }) => heard(`  attempt ${attempt} has failed`));
   });
   await sidecar.pubsub.subscribe<Order>(
     'pubsub',

@@ -29,7 +29,7 @@ app.post('/on-order', (req, res) => {
   res.status(ready ? 200 : 503).end();
 });
 
-const processed = new Promise((resolve) => sidecar.events.once('delivered', resolve));
+const processed = new Promise((resolve) => sidecar.events.once('messageDelivered', resolve));
 await sidecar.start();
 const server = app.listen(0, '127.0.0.1');
 await once(server, 'listening');

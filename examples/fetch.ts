@@ -25,7 +25,7 @@ app.post('/on-order', async (c) => {
 });
 
 await sidecar.start();
-const processed = new Promise((resolve) => sidecar.events.once('delivered', resolve));
+const processed = new Promise((resolve) => sidecar.events.once('messageDelivered', resolve));
 const reply = await app.request('/internal/v1.0/publish/pubsub/orders', {
   method: 'POST',
   headers: { 'content-type': 'application/json', 'sidecar-api-token': apiToken },

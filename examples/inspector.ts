@@ -35,7 +35,7 @@ const server = app.listen(0, '127.0.0.1');
 await once(server, 'listening');
 const inspector = `http://127.0.0.1:${(server.address() as AddressInfo).port}/inspector/`;
 
-const isDead = new Promise((resolve) => sidecar.events.once('deadLettered', resolve));
+const isDead = new Promise((resolve) => sidecar.events.once('messageDeadLettered', resolve));
 await sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });
 await isDead;
 
@@ -61,7 +61,7 @@ hasBank = true;
 if (process.argv.includes('--serve')) {
   console.log(`Redeliver it: ${inspector}?token=${token}\nStop with Ctrl+C`);
 } else {
-  const isDelivered = new Promise((resolve) => sidecar.events.once('delivered', resolve));
+  const isDelivered = new Promise((resolve) => sidecar.events.once('messageDelivered', resolve));
   for (const { queue, key } of messages) await api('queues/redeliver', { queue, selection: [key] });
   await isDelivered;
   server.close();

@@ -37,7 +37,7 @@ const server = app.listen(0, '127.0.0.1');
 await once(server, 'listening');
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-const processed = new Promise((resolve) => sidecar.events.once('delivered', resolve));
+const processed = new Promise((resolve) => sidecar.events.once('messageDelivered', resolve));
 const reply = await fetch(`${url}/orders`, { method: 'POST', body: JSON.stringify({ id: 1 }) });
 console.log(`order taken: ${reply.status}`);
 await processed;

@@ -34,7 +34,7 @@ await sidecar.start();
 const api = createServer(nodeListener(sidecar));
 const url = `http://127.0.0.1:${await listen(api)}`;
 
-const processed = new Promise((resolve) => sidecar.events.once('delivered', resolve));
+const processed = new Promise((resolve) => sidecar.events.once('messageDelivered', resolve));
 const reply = await fetch(`${url}/v1.0/publish/pubsub/orders`, {
   method: 'POST',
   headers: { 'content-type': 'application/json' },

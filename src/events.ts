@@ -78,11 +78,9 @@ export interface WorkflowInfo {
 }
 
 /** Common to all events about a recorded failure. @public */
-export interface WorkflowFailureInfo {
-  /** A description of the reason. */
-  readonly reason: string;
+export interface WorkflowFailureInfo extends FailureInfo {
   /** The recorded failure, with its stack. The thrown value itself may be lost with the process that threw it. */
-  readonly failure: WorkflowFailure;
+  readonly error: WorkflowFailure;
 }
 
 /** Common to all events about an activity of a workflow. @public */
@@ -98,32 +96,32 @@ export interface ActivityInfo {
 }
 
 /**
- * The events of a sidecar by name, with the arguments of their listeners. Those about a message also pass the message,
- * with its data, as a second argument: the first one can be logged.
+ * The events of a sidecar by name, with the arguments of their listeners. The first one can be logged. Events about a
+ * message pass the message, with its data, as the second one. Events about a failure have `reason` and `error`.
  *
  * @public
  */
 export interface SidecarEvents {
   /** The component has accepted the message. It may have been delivered before. */
-  published: [info: MessageInfo, message: Message];
+  messagePublished: [info: MessageInfo, message: Message];
   /** An attempt begins: the application or the function is called. Messages without a route skip this. */
-  delivering: [info: DeliveryInfo, message: Message];
+  messageDelivering: [info: DeliveryInfo, message: Message];
   /** The application has processed the message and this is recorded: it will not be delivered to the group again. */
-  delivered: [info: DeliveryInfo & { readonly durationMs: number }, message: Message];
+  messageDelivered: [info: DeliveryInfo & { readonly durationMs: number }, message: Message];
   /** The message will be delivered again in `delayMs` milliseconds. */
-  retrying: [info: DeliveryInfo & FailureInfo & { readonly delayMs: number }, message: Message];
+  messageRetrying: [info: DeliveryInfo & FailureInfo & { readonly delayMs: number }, message: Message];
   /** The message will not be delivered again and was not dead-lettered. */
-  dropped: [info: DeliveryInfo & FailureInfo, message: Message];
+  messageDropped: [info: DeliveryInfo & FailureInfo, message: Message];
   /** The message was published to the dead-letter topic. */
-  deadLettered: [info: DeliveryInfo & FailureInfo & { readonly deadLetterTopic: string }, message: Message];
+  messageDeadLettered: [info: DeliveryInfo & FailureInfo & { readonly deadLetterTopic: string }, message: Message];
   /** The outcome of an attempt could not be recorded, or a stop has ended it: the message will be delivered again. */
-  unsettled: [info: DeliveryInfo & FailureInfo, message: Message];
+  messageUnsettled: [info: DeliveryInfo & FailureInfo, message: Message];
   /** A job was scheduled or replaced another one; `dueAt` is its first run. */
   jobScheduled: [{ readonly jobName: string; readonly dueAt: number }];
   /** A run of a job begins. */
-  jobTriggered: [JobRunInfo];
+  jobStarted: [JobRunInfo];
   /** A run has succeeded and is recorded. */
-  jobDone: [JobRunInfo & { readonly durationMs: number }];
+  jobCompleted: [JobRunInfo & { readonly durationMs: number }];
   /** An attempt has failed; the run will be retried in `delayMs` milliseconds. */
   jobRetrying: [JobRunInfo & FailureInfo & { readonly delayMs: number }];
   /** A run has failed for good, after its retries; later runs still happen. */
@@ -131,7 +129,7 @@ export interface SidecarEvents {
   /** A run has failed and its policy is to drop it; later runs still happen. */
   jobDropped: [JobRunInfo & FailureInfo];
   /** A job has ended and its name is free. */
-  jobGone: [{ readonly jobName: string; readonly reason: 'finished' | 'expired' | 'deleted' }];
+  jobEnded: [{ readonly jobName: string; readonly reason: 'finished' | 'expired' | 'deleted' }];
   /** A workflow instance was started, at top level or as a child. */
   workflowStarted: [WorkflowInfo];
   /** A workflow has returned and its result is recorded. */
@@ -158,64 +156,66 @@ export interface SidecarEvents {
       },
   ];
   /** A target has responded or failed to respond; also the own application, if it was called through the sidecar. */
-  invoked: [InvocationInfo];
+  invocationEnded: [InvocationInfo];
   /** The application takes requests and its subscriptions are known. With health checks: on each return to health. */
   appReady: [];
   /** The application's health checks pass: its subscriptions are requested and pending messages delivered. */
   appHealthy: [];
   /** The application's health checks fail: nothing is sent to it until they pass. */
-  appUnhealthy: [{ readonly reason: string }];
+  appUnhealthy: [FailureInfo];
   /** A circuit breaker is now open, half-open or closed. */
-  circuitBreaker: [CircuitBreakerChange];
+  circuitBreakerChanged: [CircuitBreakerChange];
   /**
    * A client has requested shutdown (`POST /v1.0/shutdown` of `wire: 'dapr'`): the sidecar is stopping. `isForced` with
    * the header `dapr-force-shutdown: true`: the process should end without waiting for the stop.
    */
   shutdownRequested: [{ readonly isForced: boolean }];
   /** The sidecar is stopping: it takes no more requests, and ends what is under way. */
-  stopping: [];
+  sidecarStopping: [];
   /** A subscription was started. */
-  subscribed: [{ readonly pubsubName: string; readonly topic: string }];
+  subscriptionStarted: [{ readonly pubsubName: string; readonly topic: string }];
   /** A subscription was not started. */
-  subscriptionRefused: [{ readonly pubsubName: string; readonly topic: string; readonly reason: string }];
+  subscriptionRefused: [FailureInfo & { readonly pubsubName: string; readonly topic: string }];
 }
 
-/** Emits all events of a sidecar; costs nothing without a listener. @public */
-export type SidecarEventEmitter = EventEmitter<SidecarEvents>;
+/**
+ * The events of a sidecar, for listeners. They cost nothing without one. An error of a listener is logged, and affects
+ * neither the work that the event reports nor other listeners.
+ *
+ * @example
+ * ```ts
+ * sidecar.events.on('messageDeadLettered', ({ topic, messageId, reason }) => console.warn(topic, messageId, reason));
+ * ```
+ * @public
+ */
+export interface SidecarEventSource {
+  /** Calls a function with each event of a name. */
+  on<Name extends keyof SidecarEvents>(name: Name, listener: (...args: SidecarEvents[Name]) => void): this;
+  /** Calls a function with the next event of a name. */
+  once<Name extends keyof SidecarEvents>(name: Name, listener: (...args: SidecarEvents[Name]) => void): this;
+  /** Calls a function no more. */
+  off<Name extends keyof SidecarEvents>(name: Name, listener: (...args: SidecarEvents[Name]) => void): this;
+}
 
 type Name = keyof SidecarEvents;
 type ListenerOf<N extends Name> = EventEmitter.EventListener<SidecarEvents, N>;
 
-/**
- * Logs errors of listeners: they must not affect the work that the event reports, nor keep other listeners, such as those
- * of an inspector, from it.
- */
-class IsolatingEmitter extends EventEmitter<SidecarEvents> {
+/** Emits the events of a sidecar. What fails in a listener is logged, and keeps no other listener from the event. */
+export class SidecarEventEmitter extends EventEmitter<SidecarEvents> {
   readonly #logger: Logger;
   readonly #apart: Apart;
-  /** Listeners that were added with `once`, and listeners with a `this` of their own. */
+  /** Listeners that were added with `once`. */
   readonly #once = new WeakSet<object>();
-  readonly #contexts = new WeakMap<object, unknown>();
 
-  constructor(logger: Logger, apart: Apart) {
+  constructor(logger: Logger, apart: Apart = () => outside) {
     super();
     this.#logger = logger;
     this.#apart = apart;
   }
 
-  override on<N extends Name>(name: N, listener: ListenerOf<N>, context?: unknown): this {
-    if (context !== undefined) this.#contexts.set(listener, context);
-    return super.on(name, listener, context);
-  }
-
-  override addListener<N extends Name>(name: N, listener: ListenerOf<N>, context?: unknown): this {
-    return this.on(name, listener, context);
-  }
-
-  override once<N extends Name>(name: N, listener: ListenerOf<N>, context?: unknown): this {
+  override once<N extends Name>(name: N, listener: ListenerOf<N>): this {
     this.#once.add(listener);
-    if (context !== undefined) this.#contexts.set(listener, context);
-    return super.once(name, listener, context);
+    return super.once(name, listener);
   }
 
   override emit<N extends Name>(name: N, ...told: EventEmitter.EventArgs<SidecarEvents, N>): boolean {
@@ -234,7 +234,7 @@ class IsolatingEmitter extends EventEmitter<SidecarEvents> {
     for (const listener of this.listeners(name)) {
       if (this.#once.has(listener)) super.off(name, listener, undefined, true);
       try {
-        this.#apart()(() => Reflect.apply(listener, this.#contexts.get(listener) ?? this, told));
+        this.#apart()(() => listener(...told));
       } catch (error) {
         this.#failed(name, error);
       }
@@ -245,8 +245,24 @@ class IsolatingEmitter extends EventEmitter<SidecarEvents> {
   #failed(event: Name, error: unknown): void {
     this.#logger.error({ event, error }, 'a listener of sidecar.events failed');
   }
-}
 
-export function eventEmitter(logger: Logger, apart: Apart = () => outside): SidecarEventEmitter {
-  return new IsolatingEmitter(logger, apart);
+  /** For code that may listen, but neither emit nor remove the listeners of others. */
+  source(): SidecarEventSource {
+    const source: SidecarEventSource = {
+      on: (name, listener) => this.#listen('on', name, listener, source),
+      once: (name, listener) => this.#listen('once', name, listener, source),
+      off: (name, listener) => this.#listen('off', name, listener, source),
+    };
+    return Object.freeze(source);
+  }
+
+  #listen<N extends Name>(
+    how: 'on' | 'once' | 'off',
+    name: N,
+    listener: (...args: SidecarEvents[N]) => void,
+    source: SidecarEventSource,
+  ): SidecarEventSource {
+    this[how](name, listener as ListenerOf<N>);
+    return source;
+  }
 }

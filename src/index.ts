@@ -243,7 +243,7 @@ export type {
   InvocationInfo,
   JobRunInfo,
   MessageInfo,
-  SidecarEventEmitter,
+  SidecarEventSource,
   SidecarEvents,
   WorkflowFailureInfo,
   WorkflowInfo,

@@ -1,6 +1,6 @@
 import type { Message, Trace } from './components/pubsub.ts';
 import { messageOf } from './errors.ts';
-import type { SidecarEventEmitter } from './events.ts';
+import type { SidecarEventSource } from './events.ts';
 import type { HeaderMap } from './http/message.ts';
 import type { Clock } from './util/clock.ts';
 import { type Apart, outside, type Run } from './util/outside.ts';
@@ -210,7 +210,7 @@ export interface ObservedSidecar {
   readonly appId: string;
   readonly namespace: string;
   readonly clock: Clock;
-  readonly events: SidecarEventEmitter;
+  readonly events: SidecarEventSource;
   /** `undefined` while the sidecar is being made. */
   readonly gauges: () => Gauges | undefined;
 }

@@ -138,8 +138,8 @@ const contenders: Readonly<Record<string, () => void | Promise<void>>> = {
   counting: async () => {
     const { sidecar } = await sidecarWith({});
     let [published, settled] = [0, 0];
-    sidecar.events.on('published', () => void published++);
-    sidecar.events.on('delivered', () => void settled++);
+    sidecar.events.on('messagePublished', () => void published++);
+    sidecar.events.on('messageDelivered', () => void settled++);
     await sidecar.pubsub.subscribe('pubsub', 'orders', receive);
     inProcess(() => sidecar.pubsub.publish('pubsub', 'orders', data));
   },

@@ -26,21 +26,21 @@ export function trace(sidecars: readonly Sidecar[]): Happenings {
     );
   };
   for (const { events, appId } of sidecars) {
-    events.on('published', ({ topic, messageId }) =>
+    events.on('messagePublished', ({ topic, messageId }) =>
       tell({ what: 'published', style: 'cyan', topic, messageId, details: `by ${appId}` }),
     );
-    events.on('delivered', ({ topic, messageId, route, attempt }) =>
+    events.on('messageDelivered', ({ topic, messageId, route, attempt }) =>
       tell({ what: 'delivered', style: 'green', topic, messageId, details: `attempt ${attempt} to ${route}` }),
     );
-    events.on('retrying', ({ topic, messageId, attempt, delayMs, reason }) => {
+    events.on('messageRetrying', ({ topic, messageId, attempt, delayMs, reason }) => {
       const details = `attempt ${attempt}: ${reason}; again in ${Math.round(delayMs)} ms`;
       tell({ what: 'retrying', style: 'yellow', topic, messageId, details });
     });
-    events.on('deadLettered', ({ topic, messageId, attempt, deadLetterTopic }) => {
+    events.on('messageDeadLettered', ({ topic, messageId, attempt, deadLetterTopic }) => {
       const details = `attempt ${attempt}: gave up, now on topic ${deadLetterTopic}`;
       tell({ what: 'dead-lettered', style: 'red', topic, messageId, details });
     });
-    events.on('dropped', ({ topic, messageId, reason }) =>
+    events.on('messageDropped', ({ topic, messageId, reason }) =>
       tell({ what: 'dropped', style: 'red', topic, messageId, details: reason }),
     );
   }

@@ -189,7 +189,7 @@ export class AppMonitor {
     this.#epoch++;
     this.#enter('unhealthy');
     logger.warn({ problem }, 'the application is not healthy: nothing is sent to it until it is');
-    events.emit('appUnhealthy', { reason: problem });
+    events.emit('appUnhealthy', { reason: problem, error: new Error(problem) });
   }
 
   /** Never rejects. */

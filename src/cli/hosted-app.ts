@@ -146,8 +146,14 @@ export class HostedApp {
     const { events } = this.sidecar;
     const { appPort } = this.#settings;
     events.on('appReady', () => this.#logger.info({}, `the application is ready on port ${appPort}`));
-    events.on('subscribed', (told) => this.#logger.info(told, 'subscribed'));
-    for (const name of ['published', 'delivered', 'retrying', 'jobTriggered', 'jobDone'] as const)
+    events.on('subscriptionStarted', (told) => this.#logger.info(told, 'subscribed'));
+    for (const name of [
+      'messagePublished',
+      'messageDelivered',
+      'messageRetrying',
+      'jobStarted',
+      'jobCompleted',
+    ] as const)
       events.on(name, (...[told]) => this.#logger.debug(told, name));
   }
 

@@ -41,11 +41,11 @@ export function inspect(sidecars: Sidecar | readonly Sidecar[], options: Inspect
     throw new SidecarError('ERR_CONFIGURATION', 'inspect: expected a Sidecar, or a list of at least one');
   const { logger } = first;
   const apps = inspectedApps(list, settings);
-  for (const { sidecar, close } of apps.values()) sidecar.events.once('stopping', close);
+  for (const { sidecar, close } of apps.values()) sidecar.events.once('sidecarStopping', close);
   const access = new Access(settings, logger);
   const close = async (): Promise<void> => {
     for (const app of apps.values()) {
-      app.sidecar.events.off('stopping', app.close);
+      app.sidecar.events.off('sidecarStopping', app.close);
       app.close();
     }
   };

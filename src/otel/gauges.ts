@@ -86,7 +86,7 @@ function observeBreakers(
   // Bounded, since metrics may never be collected.
   const changed = new LruCache<true>(MAX_CHANGED_BREAKERS);
   const note = (place: BreakerPlace): void => changed.set(nameOf(place), true);
-  events.on('circuitBreaker', note);
+  events.on('circuitBreakerChanged', note);
   const description = 'State of circuit breakers: 0 closed, 1 half-open, 2 open.';
   const unwatch = watch(
     meter.createObservableGauge('insidecar.resiliency.breaker.state', { unit: '1', description }),
@@ -104,7 +104,7 @@ function observeBreakers(
     },
   );
   return () => {
-    events.off('circuitBreaker', note);
+    events.off('circuitBreakerChanged', note);
     unwatch();
   };
 }

@@ -94,7 +94,7 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const httpApp = isGrpc ? undefined : app;
   const monitor =
     app && new AppMonitor({ ...deps, app, health: options.appHealth, startTimeoutMs: msOf(options.app?.startTimeout) });
-  const changed = (change: CircuitBreakerChange): void => void host.events.emit('circuitBreaker', change);
+  const changed = (change: CircuitBreakerChange): void => void host.events.emit('circuitBreakerChanged', change);
   const resiliency = makeResiliency(options.resiliency, { ...deps, changed });
   const resolver = new NameResolver({
     ...deps,

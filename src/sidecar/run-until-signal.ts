@@ -41,11 +41,11 @@ function signalOrStop(sidecar: Sidecar): Promise<void> {
     const end = (): void => {
       // From here on, a signal does what it does without a listener.
       for (const signal of SIGNALS) process.off(signal, end);
-      sidecar.events.off('stopping', end);
+      sidecar.events.off('sidecarStopping', end);
       resolve();
     };
     for (const signal of SIGNALS) process.on(signal, end);
-    sidecar.events.on('stopping', end);
+    sidecar.events.on('sidecarStopping', end);
     if (sidecar.isStopping) end();
   });
 }

@@ -16,7 +16,7 @@ import { Workflows } from '../blocks/workflow/workflows.ts';
 import type { Membership } from '../cluster/membership.ts';
 import type { Shards } from '../cluster/shards.ts';
 import { SidecarError } from '../errors.ts';
-import { eventEmitter, type SidecarEventEmitter } from '../events.ts';
+import { SidecarEventEmitter, type SidecarEventSource } from '../events.ts';
 import { Answers } from '../http/answers.ts';
 import type { Handler, RequestHandler } from '../http/message.ts';
 import { apart, type Probe } from '../probe.ts';
@@ -51,7 +51,7 @@ type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
  */
 export class Sidecar implements RequestHandler, AsyncDisposable {
   /** Events about messages, subscriptions, jobs and workflows. */
-  readonly events: SidecarEventEmitter;
+  readonly events: SidecarEventSource;
   /** Publish and subscribe. */
   readonly pubsub: PubSub;
   /** Values by key, in the stores of components. Not the sidecar's own state. */
@@ -83,6 +83,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
    */
   readonly peers: RequestHandler;
   readonly #options: ResolvedOptions;
+  readonly #events: SidecarEventEmitter;
   readonly #work: Work;
   /** Requests in progress. @internal */
   readonly answers: Answers = new Answers();
@@ -107,10 +108,11 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   constructor(options: SidecarOptions = {}) {
     this.#options = resolveOptions(options, process.env);
     this.#work = new Work(this.#options.clock);
-    this.events = eventEmitter(this.#options.logger, apart(this.#options.telemetry));
+    this.#events = new SidecarEventEmitter(this.#options.logger, apart(this.#options.telemetry));
+    this.events = this.#events.source();
     this.#options.clock.watch?.(this.#work);
     const parts = buildSidecar(this.#options, {
-      events: this.events,
+      events: this.#events,
       work: this.#work,
       answers: this.answers,
       admit: () => this.#admit(),
@@ -299,7 +301,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
 
   async #stop(): Promise<void> {
     this.#phase = 'stopping';
-    this.events.emit('stopping');
+    this.#events.emit('sidecarStopping');
     this.#monitor?.stop();
     const { clock, stopTimeoutMs, logger } = this.#options;
     // Components can be closed only once they are open.
@@ -343,7 +345,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
 
   /** Stops the sidecar; logs errors, since no caller awaits this stop. */
   #shutDown(isForced: boolean): void {
-    this.events.emit('shutdownRequested', { isForced });
+    this.#events.emit('shutdownRequested', { isForced });
     this.stop().catch((error: unknown) => this.#options.logger.error({ error }, 'not everything could be closed'));
   }
 

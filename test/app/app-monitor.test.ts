@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AppMonitor, type AppState } from '../../src/app/app-monitor.ts';
 import type { HealthSettings } from '../../src/app/health.ts';
 import type { AppAddress } from '../../src/app/transport.ts';
-import { eventEmitter } from '../../src/events.ts';
+import { SidecarEventEmitter } from '../../src/events.ts';
 import type { VirtualClock } from '../../src/testing/index.ts';
 import type { Clock } from '../../src/util/clock.ts';
 import { Work } from '../../src/util/work.ts';
@@ -40,7 +40,7 @@ interface Watched {
 
 function watch(health?: HealthSettings, time: VirtualClock = patientClock(), clock: Clock = time): Watched {
   const [app, logger] = [new FakeApp(), new RecordingLogger()];
-  const emitter = eventEmitter(logger);
+  const emitter = new SidecarEventEmitter(logger);
   const events: string[] = [];
   for (const name of ['appReady', 'appHealthy', 'appUnhealthy'] as const) emitter.on(name, () => events.push(name));
   const work = new Work();

@@ -120,7 +120,7 @@ test('calls over a port use connections again', async () => {
   await using sidecar = sidecarFor({ app: { port: (server.address() as AddressInfo).port } });
   await sidecar.start();
   for (let id = 0; id < 20; id++) {
-    const delivered = new Promise((resolve) => sidecar.events.once('delivered', resolve));
+    const delivered = new Promise((resolve) => sidecar.events.once('messageDelivered', resolve));
     await sidecar.pubsub.publish('pubsub', 'topic', { id });
     await delivered;
   }

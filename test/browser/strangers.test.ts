@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium())('a page of a stranger', () => {
     ])('does nothing by %s', async (_what, html) => {
       const { sidecar, server } = await api();
       const published: unknown[] = [];
-      sidecar.events.on('published', (event) => published.push(event));
+      sidecar.events.on('messagePublished', (event) => published.push(event));
       for (const host of ['127.0.0.1', 'localhost', ELSEWHERE])
         expect(await visit(html(`http://${host}:${server.port}`)), host).toMatch(/^(403|net::ERR_\S+|csp)\b/);
       expect([called, published, sidecar.metadata.get().extended['x']]).toEqual([[], [], undefined]);

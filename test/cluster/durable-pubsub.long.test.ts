@@ -61,7 +61,7 @@ describe('durable topics of one app ID on two hosts', () => {
     const ends: (() => void)[] = [];
     a.onMessage = () => new Promise<void>((resolve) => ends.push(resolve));
     const delivered: string[] = [];
-    a.sidecar.events.on('delivered', ({ topic }) => delivered.push(topic));
+    a.sidecar.events.on('messageDelivered', ({ topic }) => delivered.push(topic));
     const sent = await publish([a, b], 'kept');
     await fleet.pass(1);
     const atA = [...a.messages];

@@ -205,5 +205,5 @@ test('a host that stops keeps the jobs that run until they have ended, although 
   await fleet.pass(5);
   await stopped;
   await fleet.pass(10, [b]);
-  expect([a.emitted('jobDone').length, b.runs]).toEqual([20, []]);
+  expect([a.emitted('jobCompleted').length, b.runs]).toEqual([20, []]);
 }, 60_000);

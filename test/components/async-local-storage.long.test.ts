@@ -74,7 +74,7 @@ describe.each(COMPONENTS)('messages on %s', (_name, isThere, start, make) => {
       components: [make(server.port)],
       logger: requests.noting('log', logger),
     });
-    for (const name of ['published', 'delivered', 'retrying', 'subscribed'] as const)
+    for (const name of ['messagePublished', 'messageDelivered', 'messageRetrying', 'subscriptionStarted'] as const)
       sidecar.events.on(name, () => requests.note(`event ${name}`));
     await requests.as('starter', () => sidecar.start());
     let done = 0;
@@ -103,7 +103,13 @@ describe.each(COMPONENTS)('messages on %s', (_name, isThere, start, make) => {
     expect(
       requests.without([
         ...['concurrency 1, attempt 1', 'concurrency 10, attempt 1', 'concurrency 1, attempt 2', 'goes on'],
-        ...['concurrency 10, attempt 2', 'event published', 'event delivered', 'event retrying', 'event subscribed'],
+        ...[
+          'concurrency 10, attempt 2',
+          'event messagePublished',
+          'event messageDelivered',
+          'event messageRetrying',
+          'event subscriptionStarted',
+        ],
       ]),
     ).toEqual([]);
   });

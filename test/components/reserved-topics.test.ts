@@ -70,7 +70,7 @@ test.each(RESERVED.filter(([component]) => component !== 'mqtt'))(
   async (component, topic, why) => {
     await using world = await withComponent(component, [{ pubsubname: 'pubsub', topic, route: '/in' }]);
     expect(world.emitted('subscriptionRefused')).toEqual([
-      { pubsubName: 'pubsub', topic, reason: expect.stringContaining(why) },
+      { pubsubName: 'pubsub', topic, reason: expect.stringContaining(why), error: expect.any(Error) },
     ]);
     const inCode = world.sidecar.pubsub.subscribe('pubsub', topic, () => undefined);
     await expect(inCode).rejects.toMatchObject({ code: 'ERR_PUBSUB_SUBSCRIBE', message: expect.stringContaining(why) });
@@ -81,7 +81,7 @@ test.each(RESERVED)('%s: a subscription with the dead-letter topic %s is refused
   const subscription = { pubsubname: 'pubsub', topic: 'orders', route: '/in', deadLetterTopic: topic };
   await using world = await withComponent(component, [subscription]);
   expect(world.emitted('subscriptionRefused')).toEqual([
-    { pubsubName: 'pubsub', topic: 'orders', reason: expect.stringContaining(why) },
+    { pubsubName: 'pubsub', topic: 'orders', reason: expect.stringContaining(why), error: expect.any(Error) },
   ]);
 });
 

@@ -61,7 +61,9 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     }
     expect(world.emitted('appUnhealthy')).toEqual([]);
     await world.pass('5s');
-    expect(world.emitted('appUnhealthy')).toEqual([{ reason: 'GET /healthz answered 503' }]);
+    expect(world.emitted('appUnhealthy')).toEqual([
+      { reason: 'GET /healthz answered 503', error: new Error('GET /healthz answered 503') },
+    ]);
   });
 
   test.each([204, 299])('%d is well', async (status) => {
@@ -81,7 +83,9 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     await world.clock.advance(15_499);
     expect(world.emitted('appUnhealthy')).toEqual([]);
     await world.pass(1);
-    expect(world.emitted('appUnhealthy')).toEqual([{ reason: 'no answer within 500 ms' }]);
+    expect(world.emitted('appUnhealthy')).toEqual([
+      { reason: 'no answer within 500 ms', error: new Error('no answer within 500 ms') },
+    ]);
   });
 
   test('path, interval, time-out and threshold are options', async () => {
@@ -105,7 +109,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     world.app.health = {};
     await world.pass('5s');
     expect(world.deliveries.map(({ data }) => data)).toEqual(['1']);
-    expect(world.emitted('delivered')).toMatchObject([{ attempt: 1 }]);
+    expect(world.emitted('messageDelivered')).toMatchObject([{ attempt: 1 }]);
   });
 
   test('a message that is to be retried waits as well', async () => {
@@ -118,7 +122,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     world.app.health = {};
     await world.pass('5s');
     expect(world.deliveries).toHaveLength(2);
-    expect(world.emitted('delivered')).toMatchObject([{ attempt: 2 }]);
+    expect(world.emitted('messageDelivered')).toMatchObject([{ attempt: 2 }]);
   });
 
   test('a batch that is being collected waits as well', async () => {
@@ -136,13 +140,13 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     world.app.health = {};
     await world.pass('5s');
     expect(world.deliveries).toHaveLength(1);
-    expect(world.emitted('delivered')).toMatchObject([{ attempt: 1 }]);
+    expect(world.emitted('messageDelivered')).toMatchObject([{ attempt: 1 }]);
   });
 
   test('while it is unhealthy jobs wait, and no attempt is counted', async () => {
     await using world = await sickWorld({ via });
     const attempts: number[] = [];
-    world.sidecar.events.on('jobTriggered', ({ attempt }) => attempts.push(attempt));
+    world.sidecar.events.on('jobStarted', ({ attempt }) => attempts.push(attempt));
     const failure_policy = { constant: { max_retries: 0 } };
     await world.send('POST', JOB, { headers, body: { dueTime: '0s', failure_policy } });
     await world.pass('1m');
@@ -180,7 +184,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     expect(world.emitted('appUnhealthy')).toHaveLength(1);
     finish();
     await world.clock.settled();
-    expect(world.emitted('delivered')).toMatchObject([{ attempt: 1 }]);
+    expect(world.emitted('messageDelivered')).toMatchObject([{ attempt: 1 }]);
   });
 
   test('when it is well again it is asked for its subscriptions again', async () => {
@@ -191,7 +195,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     await world.pass('5s');
     for (const name of ['orders', 'old', 'new']) await world.publish(name, { topic: name });
     expect(world.deliveries.map(({ path }) => path)).toEqual(['/orders', '/new']);
-    expect(world.emitted('subscribed').map((info) => info['topic'])).toEqual(['orders', 'old', 'new']);
+    expect(world.emitted('subscriptionStarted').map((info) => info['topic'])).toEqual(['orders', 'old', 'new']);
     expect(world.emitted('appReady')).toHaveLength(2);
   });
 

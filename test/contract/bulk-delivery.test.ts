@@ -73,7 +73,7 @@ describe('receive bulk topic events', () => {
     });
     expect(delivery?.entries[1]?.metadata).toEqual({});
     expect(new Set(delivery?.entries.map(({ entryId }) => entryId)).size).toBe(3);
-    expect(world.emitted('delivered')).toHaveLength(3);
+    expect(world.emitted('messageDelivered')).toHaveLength(3);
   });
 
   test('numbers keep every digit', async () => {
@@ -99,7 +99,7 @@ describe('receive bulk topic events', () => {
     await world.publish('raw', { query: 'metadata.rawPayload=true' });
     await publishAll(world, 'a', 'b');
     expect(batches(world)).toEqual([['a', 'b']]);
-    expect(world.emitted('dropped')).toHaveLength(1);
+    expect(world.emitted('messageDropped')).toHaveLength(1);
   });
 
   test('an expired message is not in the batch', async () => {
@@ -183,7 +183,7 @@ describe('batches', () => {
       ['/b', ['b', 'b']],
     ]);
     expect(world.deliveries[0]?.json['id']).not.toBe(world.deliveries[1]?.json['id']);
-    expect(world.emitted('dropped')).toHaveLength(1);
+    expect(world.emitted('messageDropped')).toHaveLength(1);
   });
 });
 
@@ -194,12 +194,12 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
       answer: (received, nth) => statuses(received, (data) => (nth === 1 ? data : 'SUCCESS')),
     });
     await publishAll(world, 'SUCCESS', 'RETRY', 'DROP');
-    expect(world.emitted('delivered')).toHaveLength(1);
-    expect(world.emitted('retrying')).toHaveLength(1);
-    expect(world.emitted('dropped')).toHaveLength(1);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
+    expect(world.emitted('messageRetrying')).toHaveLength(1);
+    expect(world.emitted('messageDropped')).toHaveLength(1);
     await world.pass('1m');
     expect(batches(world)).toEqual([['SUCCESS', 'RETRY', 'DROP'], ['RETRY']]);
-    expect(world.emitted('delivered')).toHaveLength(2);
+    expect(world.emitted('messageDelivered')).toHaveLength(2);
   });
 
   test.each<[what: string, reply: (received: Received) => Reply]>([
@@ -224,9 +224,9 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
       answer: (received, nth) => (nth === 1 ? reply(received) : succeed(received)),
     });
     await publishAll(world, 'a', 'b', 'c');
-    expect(world.emitted('retrying')).toHaveLength(3);
+    expect(world.emitted('messageRetrying')).toHaveLength(3);
     await world.pass('2s');
-    expect(world.emitted('delivered')).toHaveLength(3);
+    expect(world.emitted('messageDelivered')).toHaveLength(3);
     expect(world.deliveries.every(({ path }) => path === '/orders')).toBe(true);
   });
 
@@ -255,8 +255,8 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
       }),
     });
     await publishAll(world, 'a', 'b', 'c');
-    expect(world.emitted('dropped')).toHaveLength(3);
-    expect(world.emitted('retrying')).toEqual([]);
+    expect(world.emitted('messageDropped')).toHaveLength(3);
+    expect(world.emitted('messageRetrying')).toEqual([]);
   });
 
   test('unknown ids in the reply are ignored', async () => {
@@ -268,7 +268,7 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
       },
     });
     await publishAll(world, 'a', 'b', 'c');
-    expect(world.emitted('delivered')).toHaveLength(3);
+    expect(world.emitted('messageDelivered')).toHaveLength(3);
   });
 
   test('statuses in another order belong to their entries', async () => {
@@ -290,7 +290,7 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
     await publishAll(world, 'a', 'b', 'c');
     await world.pass('1h');
     expect(world.deliveries).toHaveLength(1);
-    expect(world.emitted('dropped')).toHaveLength(3);
+    expect(world.emitted('messageDropped')).toHaveLength(3);
     expect(world.logger.at('error').length).toBeGreaterThan(0);
   });
 

@@ -204,8 +204,8 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     await world.publish('x');
     await world.pass('1h');
     expect(world.deliveries).toHaveLength(1);
-    expect(world.emitted('delivered')).toHaveLength(1);
-    expect(world.emitted('dropped')).toEqual([]);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
+    expect(world.emitted('messageDropped')).toEqual([]);
   });
 
   test.each<[what: string, reply: Reply]>([
@@ -230,13 +230,13 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     await using world = await startWorld({ via, answer: (_, nth) => (nth === 1 ? reply : undefined) });
     await world.publish('x');
     expect(world.deliveries).toHaveLength(1);
-    expect(world.emitted('retrying')).toMatchObject([{ attempt: 1, route: '/orders', topic: 'orders' }]);
+    expect(world.emitted('messageRetrying')).toMatchObject([{ attempt: 1, route: '/orders', topic: 'orders' }]);
     if (!what.includes('RETRY')) expect(world.logger.at('warn')).toHaveLength(1);
     await world.pass('1s');
     expect(world.deliveries.map(({ path, text }) => [path, text])).toEqual(
       Array(2).fill(['/orders', world.deliveries[0]?.text]),
     );
-    expect(world.emitted('delivered')).toMatchObject([{ attempt: 2 }]);
+    expect(world.emitted('messageDelivered')).toMatchObject([{ attempt: 2 }]);
   });
 
   test.each<[what: string, reply: Reply, level: string]>([
@@ -250,7 +250,7 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     await world.publish('x');
     await world.pass('1h');
     expect(world.deliveries).toHaveLength(1);
-    expect(world.emitted('dropped')).toHaveLength(1);
+    expect(world.emitted('messageDropped')).toHaveLength(1);
     expect(world.logger.at(level)).toMatchObject([{ details: { topic: 'orders', messageId: expect.any(String) } }]);
   });
 
@@ -261,7 +261,7 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     await world.clock.advance('59999ms');
     expect(world.deliveries).toHaveLength(1);
     await world.pass('2ms');
-    expect(world.emitted('retrying')).toMatchObject([{ reason: 'no answer within 60000 ms' }]);
+    expect(world.emitted('messageRetrying')).toMatchObject([{ reason: 'no answer within 60000 ms' }]);
     await world.pass('1s');
     expect(world.deliveries).toHaveLength(2);
   });
@@ -272,7 +272,7 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     await world.received(1);
     await world.clock.advance('24h');
     expect(world.deliveries).toHaveLength(1);
-    expect(world.emitted('retrying')).toEqual([]);
+    expect(world.emitted('messageRetrying')).toEqual([]);
   });
 
   test('the log says where the time limit that was exceeded can be changed', async () => {
@@ -293,8 +293,8 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     });
     await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
     await world.pass('1s');
-    expect(world.emitted('retrying')).toMatchObject([{ reason: 'no answer within 50 ms' }]);
-    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('messageRetrying')).toMatchObject([{ reason: 'no answer within 50 ms' }]);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
   });
 });
 
@@ -305,7 +305,7 @@ describe('an application that cannot be called', () => {
     await using world = await startWorld({ app: { port: first.port } });
     await first[Symbol.asyncDispose]();
     await world.publish('x');
-    expect(world.emitted('retrying')).toMatchObject([{ reason: expect.stringContaining('ECONNREFUSED') }]);
+    expect(world.emitted('messageRetrying')).toMatchObject([{ reason: expect.stringContaining('ECONNREFUSED') }]);
     await using _second = await listen(app.listener, first.port);
     await world.pass('1m');
     expect(app.deliveries.map((delivery) => delivery.data)).toEqual(['x']);
@@ -322,7 +322,9 @@ describe('an application that cannot be called', () => {
     await using world = await startWorld({ app: { port: app.port } });
     await world.publish('x');
     await world.pass('1m');
-    expect([calls, world.emitted('retrying').length, world.emitted('delivered').length]).toEqual([2, 1, 1]);
+    expect([calls, world.emitted('messageRetrying').length, world.emitted('messageDelivered').length]).toEqual([
+      2, 1, 1,
+    ]);
   });
 
   test('a listener in this process that throws is retried', async () => {
@@ -340,7 +342,7 @@ describe('an application that cannot be called', () => {
     });
     await world.publish('x');
     await world.pass('1m');
-    expect([calls, world.emitted('retrying')]).toMatchObject([2, [{ reason: 'broken' }]]);
+    expect([calls, world.emitted('messageRetrying')]).toMatchObject([2, [{ reason: 'broken' }]]);
   });
 });
 
@@ -368,7 +370,7 @@ describe('retry', () => {
       expect(gap, `retry ${index + 1}`).toBeLessThanOrEqual(full);
     }
     expect(new Set(gaps.slice(9)).size).toBeGreaterThan(50);
-    expect(world.emitted('dropped')).toEqual([]);
+    expect(world.emitted('messageDropped')).toEqual([]);
   });
 
   test('its delays are those of the subscription', async () => {
@@ -403,7 +405,7 @@ describe('retry', () => {
         attempt: 1 + maxRetries,
         reason: 'the application answered 500',
       };
-      expect(world.emitted('dropped')).toMatchObject([told]);
+      expect(world.emitted('messageDropped')).toMatchObject([told]);
       expect(world.logger.at('error')).toMatchObject([{ details: told }]);
     },
   );
@@ -415,7 +417,7 @@ describe('retry', () => {
     for (let n = 0; n < 20; n++) await world.publish('bad');
     await world.publish('good');
     expect(data(world).at(-1)).toBe('good');
-    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
   });
 
   test('with concurrency 1 keeps the order and holds up those behind it', async () => {
@@ -500,10 +502,10 @@ describe('dead letter', () => {
     expect(world.deliveries.map(({ path }) => path)).toEqual(['/orders', '/orders', '/orders', '/orders', '/dead']);
     expect(world.at('/dead')[0]?.bytes).toEqual(world.at('/orders')[0]?.bytes);
     expect(world.at('/dead')[0]?.json['topic']).toBe('orders');
-    expect(world.emitted('deadLettered')).toMatchObject([
+    expect(world.emitted('messageDeadLettered')).toMatchObject([
       { topic: 'orders', deadLetterTopic: 'dead', attempt: 4, reason: 'the application answered RETRY' },
     ]);
-    expect(world.emitted('dropped')).toEqual([]);
+    expect(world.emitted('messageDropped')).toEqual([]);
   });
 
   test.each([0, 6])('after maxRetries %i when the subscription says so', async (maxRetries) => {
@@ -543,19 +545,19 @@ describe('dead letter', () => {
     expect((await world.publish('x')).status).toBe(204);
     await world.pass('5m');
     expect([world.at('/orders').length, world.at('/dead').length]).toEqual([1, 0]);
-    expect([world.emitted('deadLettered'), world.emitted('dropped')]).toEqual([[], []]);
+    expect([world.emitted('messageDeadLettered'), world.emitted('messageDropped')]).toEqual([[], []]);
     expect(world.logger.at('error').length).toBeGreaterThan(5);
 
     isRefused = false;
     await world.pass('1m');
     expect([world.at('/orders').length, world.at('/dead').length]).toEqual([1, 1]);
-    expect(world.emitted('deadLettered')).toHaveLength(1);
+    expect(world.emitted('messageDeadLettered')).toHaveLength(1);
   });
 
   test('a dead-letter topic without subscribers takes the message all the same', async () => {
     await using world = await startWorld({ discovery: [both[0]], answer: failing({ status: 404 }) });
     await world.publish('x');
-    expect(world.emitted('deadLettered')).toHaveLength(1);
+    expect(world.emitted('messageDeadLettered')).toHaveLength(1);
   });
 
   test('a dead-letter topic can have one itself', async () => {

@@ -11,18 +11,18 @@ describe('sidecar.events', () => {
     await using world = await startWorld();
     await world.publish('x', { query: QUERY });
     expect(world.events).toEqual([
-      { name: 'subscribed', info: { pubsubName: 'pubsub', topic: 'orders' } },
+      { name: 'subscriptionStarted', info: { pubsubName: 'pubsub', topic: 'orders' } },
       { name: 'appReady', info: {} },
-      { name: 'delivering', info: delivery },
-      { name: 'published', info: message },
-      { name: 'delivered', info: { ...delivery, durationMs: 0 } },
+      { name: 'messageDelivering', info: delivery },
+      { name: 'messagePublished', info: message },
+      { name: 'messageDelivered', info: { ...delivery, durationMs: 0 } },
     ]);
   });
 
   test('tells of retries and how long they wait', async () => {
     await using world = await startWorld({ answer: (_, nth) => (nth === 1 ? { status: 503 } : undefined) });
     await world.publish('x', { query: QUERY });
-    const [retrying] = world.emitted('retrying');
+    const [retrying] = world.emitted('messageRetrying');
     expect(retrying).toEqual({
       ...delivery,
       reason: 'the application answered 503',
@@ -43,15 +43,15 @@ describe('sidecar.events', () => {
     await world.publish('x', { query: QUERY, topic: 'second' });
     const reason = 'the application answered DROP';
     const told = { ...delivery, reason, error: new Error(reason) };
-    expect(world.emitted('dropped')).toEqual([told]);
-    expect(world.emitted('deadLettered')).toEqual([{ ...told, topic: 'second', deadLetterTopic: 'dead' }]);
+    expect(world.emitted('messageDropped')).toEqual([told]);
+    expect(world.emitted('messageDeadLettered')).toEqual([{ ...told, topic: 'second', deadLetterTopic: 'dead' }]);
   });
 
   test('passes the message with every event about it', async () => {
     const answers = [{ status: 503 }, { body: { status: 'DROP' } }];
     await using world = await startWorld({ answer: (_, nth) => answers[nth - 1] });
     const told: (readonly [string, number, string])[] = [];
-    for (const name of ['published', 'delivering', 'retrying', 'dropped'] as const)
+    for (const name of ['messagePublished', 'messageDelivering', 'messageRetrying', 'messageDropped'] as const)
       world.sidecar.events.on(name, (info, message) =>
         told.push([
           name,
@@ -62,11 +62,11 @@ describe('sidecar.events', () => {
     await world.publish('x', { query: QUERY });
     await world.pass('1m');
     expect(told).toEqual([
-      ['delivering', 1, 'x'],
-      ['published', 0, 'x'],
-      ['retrying', 1, 'x'],
-      ['delivering', 2, 'x'],
-      ['dropped', 2, 'x'],
+      ['messageDelivering', 1, 'x'],
+      ['messagePublished', 0, 'x'],
+      ['messageRetrying', 1, 'x'],
+      ['messageDelivering', 2, 'x'],
+      ['messageDropped', 2, 'x'],
     ]);
   });
 
@@ -80,7 +80,7 @@ describe('sidecar.events', () => {
     );
     await world.sidecar.pubsub.publish('pubsub', 'second', 1);
     await world[Symbol.asyncDispose]();
-    expect(world.emitted('unsettled')).toMatchObject([
+    expect(world.emitted('messageUnsettled')).toMatchObject([
       { topic: 'second', group: 'shop', attempt: 1, reason: 'broken off' },
     ]);
   });
@@ -94,15 +94,16 @@ describe('sidecar.events', () => {
       },
     });
     await world.publish('x');
-    const [told] = world.emitted('delivered');
+    const [told] = world.emitted('messageDelivered');
     expect(told?.['durationMs']).toBeGreaterThanOrEqual(200);
     expect(told?.['durationMs']).toBeLessThanOrEqual(250);
   });
 
   test('tells of subscriptions that were refused', async () => {
     await using world = await startWorld({ discovery: [{ ...SUBSCRIPTION, pubsubname: 'nope' }] });
+    const reason = 'pubsub nope is not found: expected pubsub';
     expect(world.emitted('subscriptionRefused')).toEqual([
-      { pubsubName: 'nope', topic: 'orders', reason: 'pubsub nope is not found: expected pubsub' },
+      { pubsubName: 'nope', topic: 'orders', reason, error: new Error(reason) },
     ]);
   });
 
@@ -110,21 +111,21 @@ describe('sidecar.events', () => {
     await using world = await startWorld();
     const entries = ['1', '2', '3'].map((entryId) => ({ entryId, event: entryId === '2' ? 'x'.repeat(999) : 'x' }));
     await world.publishBulk(entries, 'metadata.maxBulkPubBytes=500');
-    expect(world.emitted('published')).toHaveLength(2);
+    expect(world.emitted('messagePublished')).toHaveLength(2);
   });
 
   test('tells of raw payloads with a UUID', async () => {
     await using world = await startWorld();
     await world.publish('x', { query: 'metadata.rawPayload=true' });
-    expect(world.emitted('published')).toMatchObject([{ messageId: expect.stringMatching(/^[0-9a-f-]{36}$/) }]);
+    expect(world.emitted('messagePublished')).toMatchObject([{ messageId: expect.stringMatching(/^[0-9a-f-]{36}$/) }]);
   });
 
   test('a listener that throws does not undo what has happened', async () => {
     await using world = await startWorld();
-    world.sidecar.events.on('published', () => {
+    world.sidecar.events.on('messagePublished', () => {
       throw new Error('listener');
     });
-    world.sidecar.events.on('delivered', () => {
+    world.sidecar.events.on('messageDelivered', () => {
       throw new Error('listener');
     });
     expect((await world.publish('x')).status).toBe(204);
@@ -139,23 +140,26 @@ describe('sidecar.events', () => {
     const failing = (): void => {
       throw new Error('listener');
     };
-    const owner = { name: 'owner' };
     const removed = (): number => told.push('removed');
-    events.on('published', failing);
-    events.once('published', () => told.push('once'));
-    events.once('published', removed);
-    events.addListener(
-      'published',
-      function (this: typeof owner) {
-        told.push(this.name);
-      },
-      owner,
-    );
-    events.off('published', removed);
+    events.on('messagePublished', failing);
+    events.once('messagePublished', () => told.push('once'));
+    events.once('messagePublished', removed);
+    events.on('messagePublished', () => told.push('on'));
+    events.off('messagePublished', removed);
     for (const _ of [1, 2]) await world.publish('x');
-    expect(told).toEqual(['once', 'owner', 'owner']);
-    events.removeListener('published', failing);
+    expect(told).toEqual(['once', 'on', 'on']);
+    events.off('messagePublished', failing);
     await world.publish('x');
-    expect(told).toEqual(['once', 'owner', 'owner', 'owner']);
+    expect(told).toEqual(['once', 'on', 'on', 'on']);
+  });
+
+  test('can be listened to, and nothing else', async () => {
+    await using world = await startWorld();
+    const { events } = world.sidecar;
+    expect(Object.keys(events)).toEqual(['on', 'once', 'off']);
+    expect('emit' in events || 'removeAllListeners' in events).toBe(false);
+    expect(Object.isFrozen(events)).toBe(true);
+    const listener = (): void => undefined;
+    expect(events.on('messagePublished', listener).off('messagePublished', listener)).toBe(events);
   });
 });

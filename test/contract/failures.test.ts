@@ -100,8 +100,8 @@ describe('a function that throws', () => {
     await throwing(
       () => error,
       async ({ sidecar, clock, logger }) => {
-        sidecar.events.on('retrying', (info) => told.push(info.error));
-        sidecar.events.on('deadLettered', (info) => told.push(info.error));
+        sidecar.events.on('messageRetrying', (info) => told.push(info.error));
+        sidecar.events.on('messageDeadLettered', (info) => told.push(info.error));
         await sidecar.pubsub.publish('pubsub', 'orders', 'x');
         await clock.advance('1m');
         expect(logger.at('warn').map(({ message, details }) => [message, details['reason'], details['error']])).toEqual(
@@ -122,7 +122,7 @@ describe('a function that throws', () => {
     await sidecar.start();
     const error = declined();
     const told: unknown[] = [];
-    sidecar.events.on('dropped', (info) => told.push(info.error));
+    sidecar.events.on('messageDropped', (info) => told.push(info.error));
     const fail = (): never => {
       throw error;
     };
@@ -167,7 +167,7 @@ describe('a function that throws', () => {
     const told: unknown[] = [];
     sidecar.events.on('activityFailed', (info) => told.push(info.error === error));
     for (const name of ['workflowTaskRetrying', 'workflowFailed'] as const)
-      sidecar.events.on(name, ({ failure }) => told.push(failure.stackTrace));
+      sidecar.events.on(name, (info) => told.push(info.error.stackTrace));
     sidecar.workflows.registerActivity('charge', () => Promise.reject(error));
     sidecar.workflows.register('checkout', async (ctx) => {
       try {
@@ -197,7 +197,7 @@ describe('a function that throws', () => {
     await throwing(
       () => value,
       async ({ sidecar, clock, logger, dead }) => {
-        sidecar.events.on('deadLettered', (info) => told.push(info.error === value));
+        sidecar.events.on('messageDeadLettered', (info) => told.push(info.error === value));
         await sidecar.pubsub.publish('pubsub', 'orders', 'x');
         await clock.advance('1m');
         expect(logger.at('warn').map(({ details }) => details['reason'])).toEqual([reason, reason]);
@@ -210,13 +210,13 @@ describe('a function that throws', () => {
 
 test('a listener of sidecar.events that throws what is no error: it can be read in the log', async () => {
   await using world = await startWorld();
-  world.sidecar.events.on('published', () => {
+  world.sidecar.events.on('messagePublished', () => {
     throw { code: 7n };
   });
   await world.publish('x');
   const message = 'a value that is not an error was thrown: { code: 7n }';
   expect(world.logger.at('error').map(({ details }) => details)).toEqual([
-    { event: 'published', error: { type: 'object', message } },
+    { event: 'messagePublished', error: { type: 'object', message } },
   ]);
 });
 
@@ -239,7 +239,7 @@ describe('an application in this process that throws', () => {
         },
       },
     });
-    sidecar.events.on('retrying', (info) => told.push(info.error));
+    sidecar.events.on('messageRetrying', (info) => told.push(info.error));
     await sidecar.start();
     await clock.settled();
     await sidecar.pubsub.publish('pubsub', 'orders', 'x');
@@ -256,7 +256,7 @@ describe.each(WAYS)('an application that fails over HTTP, via %s', (via) => {
   ])('is told of by an Error with %s', async (_, reply, reason) => {
     await using world = await startWorld({ via, answer: () => reply });
     await world.publish('x');
-    const [{ error } = {}] = world.emitted('retrying') as readonly { error?: unknown }[];
+    const [{ error } = {}] = world.emitted('messageRetrying') as readonly { error?: unknown }[];
     expect(error).toEqual(new Error(reason));
     expect(world.logger.lines.map(({ details }) => details['error'])).toEqual([undefined]);
   });

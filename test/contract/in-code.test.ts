@@ -160,7 +160,7 @@ describe('streaming subscriptions in code', () => {
     ]);
     expect(call?.attempt).toBe(1);
     expect(call?.bytes).toContain('12345678901234567890');
-    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
   });
 
   test('data_base64 is bytes', async () => {
@@ -209,7 +209,7 @@ describe('streaming subscriptions in code', () => {
     const headers = { 'content-type': 'application/cloudevents+json' };
     await world.publish('{"id":"1","schemaurl":"not of version 1.0"}', { headers });
     await world.publish('{"id":"2","data":"next"}', { headers });
-    expect(world.emitted('dropped')).toMatchObject([
+    expect(world.emitted('messageDropped')).toMatchObject([
       { messageId: '1', reason: expect.stringMatching(/^the message is not a CloudEvent: .*schemaurl/) },
     ]);
     expect(got).toEqual(['next']);
@@ -226,34 +226,38 @@ describe('streaming subscriptions in code', () => {
     expect(got).toEqual(['whole']);
   });
 
-  test.each<[what: string, returned: unknown, event: 'delivered' | 'retrying' | 'dropped']>([
-    ['nothing', undefined, 'delivered'],
-    ['SUCCESS', 'SUCCESS', 'delivered'],
-    ['RETRY', 'RETRY', 'retrying'],
-    ['a promise of RETRY', Promise.resolve('RETRY'), 'retrying'],
-    ['DROP', 'DROP', 'dropped'],
-    ['a status in small letters', 'retry', 'retrying'],
-    ['{ status: RETRY }', { status: 'RETRY' }, 'retrying'],
-    ['{ status: DROP }', { status: 'DROP' }, 'dropped'],
-    ['{ Status: drop }', { Status: 'drop' }, 'dropped'],
-    ['a promise of { status: DROP }', Promise.resolve({ status: 'DROP', reason: 'odd' }), 'dropped'],
-    ['{ status: SUCCESS }', { status: 'SUCCESS' }, 'delivered'],
-    ['a status that HTTP does not know', { status: 'LATER' }, 'retrying'],
-    ['a status that is no text', { status: 503 }, 'delivered'],
-    ['an empty status', { status: '' }, 'delivered'],
-    ['an object with an inherited status', Object.create({ status: 'DROP' }), 'delivered'],
-    ['an Error', new Error('broken'), 'retrying'],
-    ['a promise of an error of another realm', Promise.resolve(runInNewContext('new TypeError("broken")')), 'retrying'],
-    ['a text that is no status', 'OK', 'delivered'],
-    ['an empty text', '', 'delivered'],
-    ['null', null, 'delivered'],
-    ['a number', 1, 'delivered'],
-    ['a list', ['RETRY'], 'delivered'],
+  test.each<[what: string, returned: unknown, event: 'messageDelivered' | 'messageRetrying' | 'messageDropped']>([
+    ['nothing', undefined, 'messageDelivered'],
+    ['SUCCESS', 'SUCCESS', 'messageDelivered'],
+    ['RETRY', 'RETRY', 'messageRetrying'],
+    ['a promise of RETRY', Promise.resolve('RETRY'), 'messageRetrying'],
+    ['DROP', 'DROP', 'messageDropped'],
+    ['a status in small letters', 'retry', 'messageRetrying'],
+    ['{ status: RETRY }', { status: 'RETRY' }, 'messageRetrying'],
+    ['{ status: DROP }', { status: 'DROP' }, 'messageDropped'],
+    ['{ Status: drop }', { Status: 'drop' }, 'messageDropped'],
+    ['a promise of { status: DROP }', Promise.resolve({ status: 'DROP', reason: 'odd' }), 'messageDropped'],
+    ['{ status: SUCCESS }', { status: 'SUCCESS' }, 'messageDelivered'],
+    ['a status that HTTP does not know', { status: 'LATER' }, 'messageRetrying'],
+    ['a status that is no text', { status: 503 }, 'messageDelivered'],
+    ['an empty status', { status: '' }, 'messageDelivered'],
+    ['an object with an inherited status', Object.create({ status: 'DROP' }), 'messageDelivered'],
+    ['an Error', new Error('broken'), 'messageRetrying'],
+    [
+      'a promise of an error of another realm',
+      Promise.resolve(runInNewContext('new TypeError("broken")')),
+      'messageRetrying',
+    ],
+    ['a text that is no status', 'OK', 'messageDelivered'],
+    ['an empty text', '', 'messageDelivered'],
+    ['null', null, 'messageDelivered'],
+    ['a number', 1, 'messageDelivered'],
+    ['a list', ['RETRY'], 'messageDelivered'],
   ])('returning %s: %s', async (_, returned, event) => {
     await using world = await startWorld({ discovery: [] });
     await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', () => returned);
     await world.publish('x');
-    expect(world.events.filter(({ name }) => name !== 'published').at(-1)?.name).toBe(event);
+    expect(world.events.filter(({ name }) => name !== 'messagePublished').at(-1)?.name).toBe(event);
   });
 
   test('a returned Error is told as a thrown one', async () => {
@@ -261,7 +265,7 @@ describe('streaming subscriptions in code', () => {
     const error = new Error('broken');
     await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', async () => error);
     await world.publish('x');
-    expect(world.emitted('retrying')).toMatchObject([{ reason: 'broken', error }]);
+    expect(world.emitted('messageRetrying')).toMatchObject([{ reason: 'broken', error }]);
   });
 
   test('a returned text that is no status is warned of, once for each subscription, without data', async () => {
@@ -270,7 +274,7 @@ describe('streaming subscriptions in code', () => {
     await using _first = await pubsub.subscribe('pubsub', 'orders', () => 'OK');
     await using _second = await pubsub.subscribe('pubsub', 'orders', () => 'card 4111 1111', { group: 'audit' });
     for (let nth = 0; nth < 3; nth++) await world.publish(nth);
-    expect(world.emitted('delivered')).toHaveLength(6);
+    expect(world.emitted('messageDelivered')).toHaveLength(6);
     const warnings = world.logger.at('warn').map(({ message }) => message);
     expect(warnings).toHaveLength(2);
     expect(warnings.toSorted()).toEqual([
@@ -319,10 +323,10 @@ describe('streaming subscriptions in code', () => {
       return attempt < 3 ? fail() : undefined;
     });
     await world.publish('x');
-    expect(world.emitted('retrying')).toMatchObject([{ reason: 'broken' }]);
+    expect(world.emitted('messageRetrying')).toMatchObject([{ reason: 'broken' }]);
     await world.clock.advance('1s');
     expect(attempts).toEqual([1, 2, 3]);
-    expect(world.emitted('delivered')).toMatchObject([{ attempt: 3 }]);
+    expect(world.emitted('messageDelivered')).toMatchObject([{ attempt: 3 }]);
   });
 
   test('rawPayload subscribes to messages that are not CloudEvents', async () => {
@@ -401,7 +405,7 @@ describe('streaming subscriptions in code', () => {
     expect([seen, closed]).toEqual([['first'], false]);
     finish();
     await closing;
-    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
     await using _next = await world.sidecar.pubsub.subscribe('pubsub', 'orders', ({ data }) => void seen.push(data));
     await world.clock.settled();
     expect(seen).toEqual(['first', 'second']);

@@ -76,9 +76,9 @@ describe('what a Request cannot carry', () => {
     const answer = opened.world.send('GET', PATH, withLength('hello'));
     await opened.world.pass('1h');
     expect((await answer).status).toBe(501);
-    expect(opened.world.events.filter(({ name }) => name === 'invoked').map(({ info }) => info['attempts'])).toEqual([
-      1,
-    ]);
+    expect(
+      opened.world.events.filter(({ name }) => name === 'invocationEnded').map(({ info }) => info['attempts']),
+    ).toEqual([1]);
   });
 
   test('what the application throws itself stays a 500 that tells nothing of it', async () => {

@@ -594,7 +594,7 @@ describe('in code', () => {
   test('events tell of every call, without an answer with status 0', async () => {
     await using world = await startInvocation();
     const told: unknown[] = [];
-    world.sidecar.events.on('invoked', (info) => told.push(info));
+    world.sidecar.events.on('invocationEnded', (info) => told.push(info));
     await world.send('PUT', '/v1.0/invoke/shop/method/x');
     await world.sidecar.invocation.invoke('nobody', 'GET', '/x').catch(() => undefined);
     expect(told).toEqual([

@@ -379,7 +379,7 @@ describe('jobs: the application is away', () => {
     await using world = await startWorld({ app: { port } });
     await first[Symbol.asyncDispose]();
     const attempts: number[] = [];
-    world.sidecar.events.on('jobDone', ({ attempt }) => attempts.push(attempt));
+    world.sidecar.events.on('jobCompleted', ({ attempt }) => attempts.push(attempt));
     await schedule(world, 'once', { dueTime: '1s', failure_policy: { drop: {} } });
     await world.clock.advance('10s');
     expect((await world.send('GET', `${JOBS}/once`)).status).toBe(200);

@@ -44,8 +44,8 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
     expect([gate.attempts, gate.calls[0]?.context.signal.aborted]).toEqual([[1], false]);
     gate.endAll();
     await world.pass('10m');
-    expect([gate.attempts, world.emitted('deadLettered')]).toEqual([[1], []]);
-    expect(world.emitted('delivered')).toMatchObject([{ attempt: 1, durationMs: 600_000 }]);
+    expect([gate.attempts, world.emitted('messageDeadLettered')]).toEqual([[1], []]);
+    expect(world.emitted('messageDelivered')).toMatchObject([{ attempt: 1, durationMs: 600_000 }]);
   });
 
   test('outlives its time-out: its signal fires, and it comes to nobody again before it has ended', async () => {
@@ -64,8 +64,8 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
     expect([gate.attempts, warnings(world)]).toEqual([[1], [['a function has not returned within its time', details]]]);
     gate.endAll();
     await world.pass('10m');
-    expect([gate.attempts, world.emitted('retrying')]).toEqual([[1], []]);
-    expect(world.emitted('delivered')).toMatchObject([{ attempt: 1 }]);
+    expect([gate.attempts, world.emitted('messageRetrying')]).toEqual([[1], []]);
+    expect(world.emitted('messageDelivered')).toMatchObject([{ attempt: 1 }]);
   });
 
   test('fails after its time-out: it is delivered again, or dead-lettered, as any other that fails', async () => {
@@ -80,7 +80,7 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
     expect(gate.attempts).toEqual([1, 2]);
     gate.calls[1]?.end(new Error('too late again'));
     await world.pass('1m');
-    expect(world.emitted('deadLettered')).toMatchObject([{ attempt: 2, reason: 'too late again' }]);
+    expect(world.emitted('messageDeadLettered')).toMatchObject([{ attempt: 2, reason: 'too late again' }]);
   });
 
   test('keeps its place among those that are processed at a time', async () => {
@@ -157,10 +157,10 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
     gate.calls[1]?.end(new Error('broken off'));
     await world.clock.advance('10m');
     expect(next.attempts.length).toBe(1);
-    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
     next.endAll();
     await world.clock.settled();
-    expect(world.emitted('delivered')).toHaveLength(2);
+    expect(world.emitted('messageDelivered')).toHaveLength(2);
   });
 });
 
@@ -180,7 +180,7 @@ describe('a stop', () => {
     expect([gate.attempts, isStopped]).toEqual([[1], false]);
     gate.endAll();
     await stopped;
-    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
     const next = new Gate();
     await using other = await startWorld({ discovery: [], components });
     await using _next = await other.sidecar.pubsub.subscribe('pubsub', 'orders', next.pass);
@@ -211,7 +211,7 @@ describe('a stop', () => {
     expect(isStopped).toBe(false);
     finish();
     await stopped;
-    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
   });
 });
 
@@ -226,7 +226,7 @@ describe('deliveries to the application', () => {
     await world.sidecar.pubsub.publish('pubsub', 'other', 'x');
     await world.received(2);
     await world.clock.advance('1050ms');
-    expect(world.emitted('retrying')).toMatchObject([{ topic: 'orders', reason: 'no answer within 1000 ms' }]);
+    expect(world.emitted('messageRetrying')).toMatchObject([{ topic: 'orders', reason: 'no answer within 1000 ms' }]);
     await world.clock.advance('2m');
     expect(world.at('/off').length).toBe(1);
   });
@@ -235,7 +235,7 @@ describe('deliveries to the application', () => {
     await using world = await startWorld({ deliveryTimeout: 0, answer: () => NEVER });
     await world.sidecar.pubsub.publish('pubsub', 'orders', 'x');
     await world.clock.advance('10m');
-    expect([world.deliveries.length, world.emitted('retrying')]).toEqual([1, []]);
+    expect([world.deliveries.length, world.emitted('messageRetrying')]).toEqual([1, []]);
   });
 
   test('have none for runs of jobs with jobs.timeoutMs 0, and 60 s without it', async () => {

@@ -97,7 +97,7 @@ describe('a subscription to events that are not CloudEvents', () => {
     await using world = await startWorld();
     await world.publish('{"specversion":"1.0"}', { query: 'metadata.rawPayload=true' });
     expect(world.deliveries).toEqual([]);
-    expect(world.emitted('dropped')).toMatchObject([
+    expect(world.emitted('messageDropped')).toMatchObject([
       { topic: 'orders', reason: expect.stringContaining('rawPayload') },
     ]);
     expect(world.logger.at('warn')).toHaveLength(1);
@@ -110,7 +110,7 @@ describe('a subscription to events that are not CloudEvents', () => {
     expect(world.deliveries.map(({ headers, text }) => [headers['content-type'], text])).toEqual([
       ['application/cloudevents+json', '{"id":1}'],
     ]);
-    expect(world.emitted('dropped')).toHaveLength(1);
+    expect(world.emitted('messageDropped')).toHaveLength(1);
   });
 
   test('a raw-published message for a subscription without rawPayload goes to its dead-letter topic', async () => {
@@ -199,7 +199,7 @@ describe('query metadata.ttlInSeconds', () => {
     await world.clock.advance('1h');
     expect(before).toBeGreaterThan(9);
     expect(world.deliveries).toHaveLength(before);
-    expect(world.emitted('dropped')).toMatchObject([{ reason: 'the message has expired' }]);
+    expect(world.emitted('messageDropped')).toMatchObject([{ reason: 'the message has expired' }]);
   });
 
   test('an expired message is not delivered from a queue', async () => {
@@ -244,13 +244,13 @@ describe('query metadata.ttlInSeconds', () => {
     await world.publish('x', { query: 'metadata.ttlInSeconds=2' });
     await world.clock.advance('1h');
     expect(world.at('/dead')).toHaveLength(8);
-    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
   });
 
   test('a raw payload expires too', async () => {
     await using world = await startWorld({ discovery: RAW, answer: () => ({ status: 500 }) });
     await world.publish('x', { query: 'metadata.rawPayload=true&metadata.ttlInSeconds=1' });
     await world.clock.advance('1h');
-    expect(world.emitted('dropped')).toMatchObject([{ reason: 'the message has expired' }]);
+    expect(world.emitted('messageDropped')).toMatchObject([{ reason: 'the message has expired' }]);
   });
 });

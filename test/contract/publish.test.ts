@@ -464,6 +464,6 @@ describe('the caller’s own CloudEvent', () => {
     const { headers, body } = own({ ...complete, expiration: '2026-01-01T00:00:10Z' });
     await world.publish(body, { headers });
     await world.clock.advance('1m');
-    expect(world.emitted('dropped')).toMatchObject([{ reason: 'the message has expired' }]);
+    expect(world.emitted('messageDropped')).toMatchObject([{ reason: 'the message has expired' }]);
   });
 });

@@ -69,7 +69,7 @@ describe.each(WAYS)('inbound policies, application via %s', (via) => {
     await world.publish('x');
     await world.pass('1m');
     expect(times).toEqual([0, 10, 20, 30, 40]);
-    expect(world.emitted('dropped')).toMatchObject([{ attempt: 5 }]);
+    expect(world.emitted('messageDropped')).toMatchObject([{ attempt: 5 }]);
     expect(world.logger.at('error').map(({ message }) => message)).toEqual([
       'message dropped: its retries are used up and there is no dead-letter topic',
     ]);
@@ -84,7 +84,7 @@ describe.each(WAYS)('inbound policies, application via %s', (via) => {
     await world.publish('x');
     await world.pass('1m');
     expect(world.deliveries).toHaveLength(2);
-    expect(world.emitted('deadLettered')).toMatchObject([
+    expect(world.emitted('messageDeadLettered')).toMatchObject([
       { attempt: 2, reason: 'the application answered 409, which the retry policy does not match' },
     ]);
   });
@@ -97,11 +97,11 @@ describe.each(WAYS)('inbound policies, application via %s', (via) => {
     await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
     await world.received(1);
     await world.clock.advance(1_999);
-    expect(world.emitted('retrying')).toEqual([]);
+    expect(world.emitted('messageRetrying')).toEqual([]);
     await world.pass(1);
-    expect(world.emitted('retrying')).toMatchObject([{ reason: 'no answer within 2000 ms' }]);
+    expect(world.emitted('messageRetrying')).toMatchObject([{ reason: 'no answer within 2000 ms' }]);
     await world.pass('1s');
-    expect(world.emitted('delivered')).toMatchObject([{ attempt: 2 }]);
+    expect(world.emitted('messageDelivered')).toMatchObject([{ attempt: 2 }]);
   });
 });
 
@@ -114,7 +114,7 @@ describe('an inbound retry policy', () => {
     await world.publish('x');
     await world.pass('10s');
     expect(world.deliveries).toHaveLength(11);
-    expect(world.emitted('deadLettered')).toEqual([]);
+    expect(world.emitted('messageDeadLettered')).toEqual([]);
   });
 
   test('with a limit dead-letters what has used it up', async () => {
@@ -125,7 +125,7 @@ describe('an inbound retry policy', () => {
     );
     await world.publish('x');
     await world.pass('10s');
-    expect(world.emitted('deadLettered')).toMatchObject([{ attempt: 2, deadLetterTopic: 'dead' }]);
+    expect(world.emitted('messageDeadLettered')).toMatchObject([{ attempt: 2, deadLetterTopic: 'dead' }]);
   });
 
   test('leaves a subscription alone that says itself how it is retried', async () => {
@@ -133,7 +133,7 @@ describe('an inbound retry policy', () => {
     await using world = await inboundWorld({ retry: { duration: '1s' } }, { discovery, answer: failing });
     await world.publish('x');
     await world.pass('10s');
-    expect(world.emitted('dropped')).toMatchObject([{ attempt: 1 }]);
+    expect(world.emitted('messageDropped')).toMatchObject([{ attempt: 1 }]);
   });
 
   test('holds for functions in code', async () => {
@@ -152,7 +152,7 @@ describe('an inbound retry policy', () => {
     await world.clock.advance(1);
     expect(attempts).toEqual([1, 2]);
     await world.pass('3s');
-    expect(world.emitted('dropped')).toMatchObject([{ reason: 'no result within 1000 ms' }]);
+    expect(world.emitted('messageDropped')).toMatchObject([{ reason: 'no result within 1000 ms' }]);
   });
 
   test('holds for bulk deliveries', async () => {
@@ -165,7 +165,7 @@ describe('an inbound retry policy', () => {
     await world.publish('y');
     await world.pass('1m');
     expect(world.deliveries.map(({ entries }) => entries.length)).toEqual([2, 2]);
-    expect(world.emitted('dropped')).toHaveLength(2);
+    expect(world.emitted('messageDropped')).toHaveLength(2);
   });
 
   test('is that of the component, not of another', async () => {
@@ -195,7 +195,7 @@ describe('an inbound circuit breaker', () => {
     await using world = await inboundWorld({ breaker, retry: { duration: '1s' } }, { answer });
     await world.publish('1');
     await world.pass('1s');
-    expect(world.emitted('circuitBreaker')).toEqual([
+    expect(world.emitted('circuitBreakerChanged')).toEqual([
       { targetType: 'component', target: 'pubsub', endpoint: 'inbound', policy: 'c', from: 'closed', to: 'open' },
     ]);
     for (const body of ['2', '3', '4']) await world.publish(body);
@@ -204,8 +204,8 @@ describe('an inbound circuit breaker', () => {
     mood.isBad = false;
     await world.pass(1);
     expect(world.deliveries.slice(2).map(({ data }) => data)).toEqual(['2', '3', '4', '1']);
-    expect(world.emitted('delivered').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 3]);
-    expect(world.emitted('circuitBreaker').map(({ to }) => to)).toEqual(['open', 'half-open', 'closed']);
+    expect(world.emitted('messageDelivered').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 3]);
+    expect(world.emitted('circuitBreakerChanged').map(({ to }) => to)).toEqual(['open', 'half-open', 'closed']);
   });
 
   test('that is half-open tries one message, and stays open for the others when that fails', async () => {
@@ -236,7 +236,7 @@ describe('an inbound circuit breaker', () => {
     expect(world.deliveries).toHaveLength(2);
     mood.isBad = false;
     await world.pass('30s');
-    expect(world.emitted('delivered').map(({ attempt }) => attempt)).toEqual([1, 3]);
+    expect(world.emitted('messageDelivered').map(({ attempt }) => attempt)).toEqual([1, 3]);
   });
 
   test('keeps the order of a subscription that asks for it', async () => {
@@ -247,7 +247,7 @@ describe('an inbound circuit breaker', () => {
     await world.pass('30s');
     mood.isBad = false;
     await world.pass('40s');
-    expect(world.emitted('delivered')).toHaveLength(3);
+    expect(world.emitted('messageDelivered')).toHaveLength(3);
     expect(world.deliveries.map(({ data }) => data)).toEqual(['1', '1', '1', '2', '3']);
   });
 
@@ -255,7 +255,7 @@ describe('an inbound circuit breaker', () => {
     await using world = await inboundWorld({ breaker }, { answer: () => ({ body: { status: 'DROP' } }) });
     for (const body of ['1', '2', '3']) await world.publish(body);
     expect(world.deliveries).toHaveLength(3);
-    expect(world.emitted('circuitBreaker')).toEqual([]);
+    expect(world.emitted('circuitBreakerChanged')).toEqual([]);
   });
 
   test('a message that expires meanwhile is not delivered', async () => {
@@ -266,8 +266,8 @@ describe('an inbound circuit breaker', () => {
     await world.publish('late', { query: 'metadata.ttlInSeconds=10' });
     mood.isBad = false;
     await world.pass('60s');
-    expect(world.emitted('dropped')).toMatchObject([{ reason: 'the message has expired' }]);
-    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('messageDropped')).toMatchObject([{ reason: 'the message has expired' }]);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
   });
 
   test('does not hold up a stop; what waits is delivered by another sidecar', async () => {
@@ -381,7 +381,7 @@ describe('outbound policies', () => {
     await world.pass('2s');
     expect((await answer).status).toBe(204);
     expect(published).toHaveLength(3);
-    expect(world.emitted('published')).toHaveLength(1);
+    expect(world.emitted('messagePublished')).toHaveLength(1);
     expect(world.deliveries).toHaveLength(1);
   });
 
@@ -427,7 +427,7 @@ describe('outbound policies', () => {
     const [all = []] = published;
     const [a, , c] = all;
     expect(published.slice(1)).toEqual([[a, c], [c], [c]]);
-    expect(world.emitted('published')).toHaveLength(4);
+    expect(world.emitted('messagePublished')).toHaveLength(4);
   });
 
   test('of a bulk publish what has failed for good is told, by the entries that it was', async () => {
@@ -477,7 +477,7 @@ describe('outbound policies', () => {
     );
     await made.world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
     await made.world.pass('1s');
-    expect(made.world.emitted('deadLettered')).toHaveLength(1);
+    expect(made.world.emitted('messageDeadLettered')).toHaveLength(1);
     expect(made.published).toHaveLength(3);
   });
 
@@ -523,7 +523,7 @@ describe('policies of an application that is invoked', () => {
     ]);
     expect(world.at('/pay')).toHaveLength(2);
     expect((await world.send('POST', '/v1.0/invoke/shop/method/refund')).status).toBe(200);
-    expect(world.emitted('circuitBreaker')).toMatchObject([{ targetType: 'app', target: 'shop', to: 'open' }]);
+    expect(world.emitted('circuitBreakerChanged')).toMatchObject([{ targetType: 'app', target: 'shop', to: 'open' }]);
     isBad.value = false;
     await world.pass('60s');
     expect((await world.send('POST', INVOKE)).status).toBe(200);

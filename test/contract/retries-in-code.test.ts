@@ -20,7 +20,7 @@ async function deliveriesOf(
   await world.sidecar.pubsub.subscribe('pubsub', 'orders', handler, { retry: { jitter: 0, ...retry }, ...dead });
   await world.sidecar.pubsub.publish('pubsub', 'orders', 1);
   await world.clock.advance(within);
-  return { seconds, deadLetters: world.emitted('deadLettered') };
+  return { seconds, deadLetters: world.emitted('messageDeadLettered') };
 }
 
 describe('the times of retries', () => {
@@ -87,7 +87,7 @@ describe('retryIf', () => {
     await world.sidecar.pubsub.publish('pubsub', 'orders', 1);
     await world.clock.advance('1m');
     expect(seen).toEqual(['Error: the application answered 503']);
-    expect(world.emitted('dropped')).toHaveLength(1);
+    expect(world.emitted('messageDropped')).toHaveLength(1);
   });
 });
 

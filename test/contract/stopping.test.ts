@@ -27,7 +27,7 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     finish();
     await stopped;
     expect(first.deliveries.map(({ data }) => data)).toEqual(['1']);
-    expect(first.emitted('delivered')).toHaveLength(1);
+    expect(first.emitted('messageDelivered')).toHaveLength(1);
 
     await using second = await startWorld({ via, components, discovery: [ordered] });
     await second.clock.settled();
@@ -47,12 +47,12 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     expect(isStopped).toBe(false);
     await first.clock.advance('1ms');
     await stopped;
-    expect(first.emitted('dropped')).toEqual([]);
+    expect(first.emitted('messageDropped')).toEqual([]);
 
     await using second = await startWorld({ via, components });
     await second.clock.settled();
     expect(second.deliveries.map(({ data }) => data)).toEqual(['x']);
-    expect(second.emitted('delivered')).toMatchObject([{ attempt: 2 }]);
+    expect(second.emitted('messageDelivered')).toMatchObject([{ attempt: 2 }]);
   });
 
   test('a message that waits for its retry is delivered by another sidecar', async () => {
@@ -79,7 +79,7 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     await using second = await startWorld({ via, components, discovery, answer });
     await second.pass('2s');
     expect(second.deliveries).toHaveLength(1);
-    expect(second.emitted('dropped')).toMatchObject([{ attempt: 1 }]);
+    expect(second.emitted('messageDropped')).toMatchObject([{ attempt: 1 }]);
   });
 
   test('a dead letter that cannot be published is not lost', async () => {
@@ -91,7 +91,7 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     await using first = await startWorld({ via, components, discovery, answer: () => ({ status: 404 }) });
     await first.publish('x');
     await first.clock.advance('10s');
-    expect(first.emitted('deadLettered')).toEqual([]);
+    expect(first.emitted('messageDeadLettered')).toEqual([]);
     await first.sidecar.stop();
     await using second = await startWorld({ via, components, discovery });
     await second.clock.settled();

@@ -247,7 +247,7 @@ describe('the form of a subscription', () => {
     expect(world.logger.at('warn')).toMatchObject([{ details: { problem: expect.stringContaining(named) } }]);
     expect(
       world
-        .emitted('subscribed')
+        .emitted('subscriptionStarted')
         .map(({ topic }) => topic)
         .sort(),
     ).toEqual(['first', 'orders']);
@@ -384,7 +384,9 @@ describe('routing of messages to application paths', () => {
     await using world = await startWorld(routed({ rules: [{ match: 'event.type == "a"', path: '/a' }] }));
     await publishTypes(world, 'b');
     expect(paths(world)).toEqual([]);
-    expect(world.emitted('dropped')).toMatchObject([{ route: '', reason: expect.stringContaining('no rule matches') }]);
+    expect(world.emitted('messageDropped')).toMatchObject([
+      { route: '', reason: expect.stringContaining('no rule matches') },
+    ]);
     expect([...world.logger.at('warn'), ...world.logger.at('error')]).toEqual([]);
     expect(world.logger.at('debug')).toHaveLength(1);
   });

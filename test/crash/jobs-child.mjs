@@ -16,7 +16,7 @@ const sidecar = new Sidecar({
   // Kills that hit a run by chance must not count as its fault.
   jobs: { missedTicks: 'all', maxCrashes: 0 },
 });
-sidecar.events.on('jobDone', ({ jobName, dueAt }) => say(`S ${jobName} ${dueAt}`));
+sidecar.events.on('jobCompleted', ({ jobName, dueAt }) => say(`S ${jobName} ${dueAt}`));
 sidecar.jobs.handle('*', async ({ name, dueAt, attempt }) => {
   say(`D ${name} ${dueAt}`);
   await sleep(Math.random() * 3);

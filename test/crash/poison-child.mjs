@@ -14,7 +14,7 @@ const sidecar = new Sidecar({
   logger,
 });
 let [returned, settled, poisonIsHere] = [0, 0, false];
-sidecar.events.on('delivered', ({ messageId }) => {
+sidecar.events.on('messageDelivered', ({ messageId }) => {
   say(`S ${messageId}`);
   settled++;
 });

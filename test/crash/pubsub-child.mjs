@@ -13,7 +13,7 @@ const sidecar = new Sidecar({
   state: embedded({ path }),
   logger,
 });
-sidecar.events.on('delivered', ({ messageId }) => say(`S ${messageId}`));
+sidecar.events.on('messageDelivered', ({ messageId }) => say(`S ${messageId}`));
 await sidecar.start();
 
 const isOver = async () => {

@@ -22,8 +22,8 @@ test('middleware that a Koa app gets after the sidecar was made receives message
   });
   onTestFinished(() => sidecar.stop());
   const delivered = new Promise<unknown>((resolve) => {
-    sidecar.events.once('delivered', resolve);
-    sidecar.events.once('dropped', resolve);
+    sidecar.events.once('messageDelivered', resolve);
+    sidecar.events.once('messageDropped', resolve);
   });
   app.use((ctx) => {
     ctx.status = ctx.path === '/on-order' ? 200 : 404;

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { SidecarEventEmitter } from '../../src/events.ts';
 import { durablePubSub, memoryPubSub, type PubSubDefinition } from '../../src/index.ts';
 import type { MessageRecord } from '../../src/inspector/api/live.ts';
 import { KeptPayloads } from '../../src/inspector/recorder/kept-payload.ts';
@@ -155,9 +156,12 @@ describe.each(PLACES)('messages of a component %s', (_, component) => {
 
 describe('a recorder', () => {
   test('only counts while nobody looks, and forgets some time after the last one', async () => {
+    const source = vi.spyOn(SidecarEventEmitter.prototype, 'source');
     await using recorded = await Recorded.start({}, { record: 'watched' }, { lingerMs: 1_500 });
+    const events = source.mock.contexts[0] as SidecarEventEmitter;
+    source.mockRestore();
     const { sidecar, recorder } = recorded;
-    const { events, pubsub } = sidecar;
+    const { pubsub } = sidecar;
     await pubsub.subscribe('pubsub', 'orders', () => undefined);
     await pubsub.publish('pubsub', 'orders', 1);
     const totalOf = (name: string): number | undefined =>
@@ -165,7 +169,7 @@ describe('a recorder', () => {
     await eventually('the message was counted', () => totalOf('delivered') === 1);
     expect(recorder.recordingSince).toBeUndefined();
     expect(recorder.kept.size).toBe(0);
-    expect(events.listenerCount('delivering')).toBe(0);
+    expect(events.listenerCount('messageDelivering')).toBe(0);
 
     recorder.watch();
     expect(recorder.recordingSince).toBeLessThanOrEqual(Date.now());
@@ -174,7 +178,7 @@ describe('a recorder', () => {
     expect(recorder.kept.size).toBe(1);
 
     await eventually('it records no more', () => recorder.recordingSince === undefined);
-    expect(events.listenerCount('delivering')).toBe(0);
+    expect(events.listenerCount('messageDelivering')).toBe(0);
     expect(recorder.kept).toMatchObject({ size: 0, bytes: 0 });
     await pubsub.publish('pubsub', 'orders', 3);
     await eventually('the message was counted', () => totalOf('delivered') === 3);

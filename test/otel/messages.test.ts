@@ -213,7 +213,7 @@ test('without insidecar/otel, functions and listeners run in no trace of a reque
   await using recorded = new RecordedTelemetry();
   await using world = await startWorld({ discovery: [] });
   const seen: unknown[] = [];
-  world.sidecar.events.on('published', () => seen.push(['published', trace.getActiveSpan()]));
+  world.sidecar.events.on('messagePublished', () => seen.push(['published', trace.getActiveSpan()]));
   await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', () => {
     seen.push(['message', trace.getActiveSpan()]);
   });
@@ -238,7 +238,7 @@ test('with insidecar/otel, functions and listeners have their own spans, and not
     requests.note(what);
     seen.push([what, trace.getActiveSpan()?.spanContext().spanId]);
   };
-  world.sidecar.events.on('published', () => note('published'));
+  world.sidecar.events.on('messagePublished', () => note('published'));
   await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', () => note('message'));
   await requests.as('publisher', () => world.sidecar.pubsub.publish('pubsub', 'orders', 1));
   await world.clock.settled();

@@ -67,7 +67,7 @@ export async function fromFiles(): Promise<SidecarOptions> {
 
 export async function main(): Promise<void> {
   const sidecar = new Sidecar(options);
-  sidecar.events.on('delivered', ({ topic, attempt, durationMs }) => console.log(topic, attempt, durationMs));
+  sidecar.events.on('messageDelivered', ({ topic, attempt, durationMs }) => console.log(topic, attempt, durationMs));
   await sidecar.start();
   const subscription = await sidecar.pubsub.subscribe<Order>('pubsub', 'orders', (event) => {
     const id: number | undefined = event.data?.id;

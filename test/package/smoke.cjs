@@ -27,7 +27,9 @@ exports.smoke = async ({ assert, createServer, memoryPubSub, nodeListener, reque
   const server = createServer(nodeListener(sidecar)).listen(0, '127.0.0.1');
   await once(server, 'listening');
 
-  const both = new Promise((resolve) => sidecar.events.on('delivered', () => received.length === 2 && resolve()));
+  const both = new Promise((resolve) =>
+    sidecar.events.on('messageDelivered', () => received.length === 2 && resolve()),
+  );
   const { status } = await fetch(`http://127.0.0.1:${server.address().port}/v1.0/publish/pubsub/orders`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -91,7 +91,7 @@ describe('subscriptions', () => {
       await pubsub.subscribe('pubsub', 'dead', async (data: unknown) => void dead.push(data));
     });
     const told: unknown[] = [];
-    sidecar.events.on('deadLettered', ({ topic, deadLetterTopic }) => told.push([topic, deadLetterTopic]));
+    sidecar.events.on('messageDeadLettered', ({ topic, deadLetterTopic }) => told.push([topic, deadLetterTopic]));
     await client.pubsub.publish('pubsub', 'doomed', { id: 1 });
     await expect.poll(() => dead, PATIENCE).toEqual([{ id: 1 }]);
     expect(told).toEqual([['doomed', 'dead']]);

@@ -130,7 +130,14 @@ test('messages in code: handlers, retries, dead letters, events, the log, compon
   expect(
     requests.without([
       ...['own orders-1 attempt 1', 'memory orders-10 attempt 2', 'durable orders-1 goes on', 'own dead letter'],
-      ...['event published', 'event delivered', 'event retrying', 'event deadLettered', 'event stopping', 'log.warn'],
+      ...[
+        'event messagePublished',
+        'event messageDelivered',
+        'event messageRetrying',
+        'event messageDeadLettered',
+        'event sidecarStopping',
+        'log.warn',
+      ],
       ...['component open', 'component.publish', 'component.subscribe', 'delivery.ack', 'delivery.retry'],
       ...['subscription.close', 'component.close', 'queues.discard', 'clock.now', 'clock.setTimeout'],
       ...['store open', 'store.scan', 'store.commit', 'store.close'],
@@ -155,7 +162,7 @@ test('what one handler enters with enterWith does not reach the next one, nor wh
   });
   sidecar.workflows.register(workflow, activity);
   sidecar.jobs.handle('*', enters('job'));
-  sidecar.events.on('published', enters('listener'));
+  sidecar.events.on('messagePublished', enters('listener'));
   await sidecar.pubsub.subscribe('own', 'orders', enters('message'));
   for (let turn = 0; turn < 5; turn++) {
     await Promise.all([0, 1].map(() => sidecar.pubsub.publish('own', 'orders', turn)));
@@ -187,7 +194,7 @@ test('jobs: runs, retries, events', async () => {
   await requests.as('stopper', () => sidecar.stop());
   expect(requests.inRequests).toEqual({});
   expect(
-    requests.without(['job, attempt 1', 'job, attempt 2', 'job goes on', 'event jobDone', 'event jobFailed']),
+    requests.without(['job, attempt 1', 'job, attempt 2', 'job goes on', 'event jobCompleted', 'event jobFailed']),
   ).toEqual([]);
 });
 
@@ -308,7 +315,7 @@ test('an application in this process: invocations, streams both ways, messages, 
   expect(
     requests.without([
       ...['application /orders', 'application /stream', 'application /healthz', 'application streams'],
-      ...['application goes on', 'signal of a request', 'event invoked', 'event appReady'],
+      ...['application goes on', 'signal of a request', 'event invocationEnded', 'event appReady'],
     ]),
   ).toEqual([]);
 });
@@ -345,7 +352,7 @@ test('a sidecar whose module is loaded in a request keeps nothing of it', async 
   const requests = new Requests();
   const { Sidecar: Late, memoryPubSub: lateMemory } = await requests.as('loader', () => import('../../src/index.ts'));
   const sidecar = new Late({ appId: 'shop', components: [lateMemory('memory')], logger: silent });
-  sidecar.events.on('published', () => requests.note('event published'));
+  sidecar.events.on('messagePublished', () => requests.note('event published'));
   await sidecar.start();
   await sidecar.pubsub.subscribe('memory', 'orders', () => requests.note('message'));
   await sidecar.pubsub.publish('memory', 'orders', 1);

@@ -147,7 +147,7 @@ describe('lifecycle of a sidecar', () => {
     const clock = virtualClock();
     const sidecar = new Sidecar({ appId: 'a', logger, clock, components: [memoryPubSub('pubsub')] });
     const delivered: unknown[] = [];
-    sidecar.events.on('delivered', (info) => delivered.push(info));
+    sidecar.events.on('messageDelivered', (info) => delivered.push(info));
     await sidecar.start();
     let reason: unknown;
     const hangs = (_event: unknown, { signal }: { readonly signal: AbortSignal }): Promise<void> =>

@@ -14,7 +14,7 @@ const complain = (details, message) => process.stderr.write(`${message} ${JSON.s
 const logger = { debug: () => {}, info: () => {}, warn: complain, error: complain };
 
 const sidecar = new Sidecar({ appId, components: [makePubSub('pubsub', options)], logger });
-sidecar.events.on('delivered', ({ messageId, attempt }) => note('settled', messageId, attempt));
+sidecar.events.on('messageDelivered', ({ messageId, attempt }) => note('settled', messageId, attempt));
 process.on('SIGTERM', () => void sidecar.stop().then(() => process.exit(0)));
 await sidecar.start();
 

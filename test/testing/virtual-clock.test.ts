@@ -191,7 +191,7 @@ describe('a sidecar on a virtual clock', () => {
     const startedAt = performance.now();
     await world.clock.advance('60s');
     await world.clock.settled();
-    expect(world.emitted('retrying')).toMatchObject([{ reason: 'no answer within 60000 ms' }]);
+    expect(world.emitted('messageRetrying')).toMatchObject([{ reason: 'no answer within 60000 ms' }]);
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
@@ -202,6 +202,6 @@ describe('a sidecar on a virtual clock', () => {
     });
     await world.sidecar.pubsub.publish('pubsub', 'orders', 'x');
     await world.clock.settled();
-    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('messageDelivered')).toHaveLength(1);
   });
 });

@@ -14,7 +14,7 @@ interface ToldCallDeps {
   readonly probe: Probe | undefined;
 }
 
-/** A call whose end is reported to the listeners of `invoked`. */
+/** A call whose end is reported to the listeners of `invocationEnded`. */
 export class ToldCall implements Attempts {
   attempts = 0;
   readonly #deps: ToldCallDeps;
@@ -38,7 +38,7 @@ export class ToldCall implements Attempts {
     request: SidecarRequest,
     to: Destination,
   ): ToldCall | undefined {
-    return deps.events.listenerCount('invoked') > 0 ? new ToldCall(deps, address, request, to) : undefined;
+    return deps.events.listenerCount('invocationEnded') > 0 ? new ToldCall(deps, address, request, to) : undefined;
   }
 
   /** `status` is 0 if there was no response. */
@@ -47,7 +47,7 @@ export class ToldCall implements Attempts {
     const { target, path } = this.#address;
     const { callerId: caller, isOwn } = this.#to;
     const trace = this.#trace();
-    events.emit('invoked', {
+    events.emit('invocationEnded', {
       direction: isOwn ? 'in' : 'out',
       target,
       ...(caller === undefined ? undefined : { caller }),

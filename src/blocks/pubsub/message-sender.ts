@@ -104,7 +104,7 @@ export class MessageSender {
   #emitPublished({ address }: PublishTarget, message: Message): void {
     const { events } = this.#deps;
     const { pubsubName, topic } = address;
-    if (events.listenerCount('published') > 0)
-      events.emit('published', { pubsubName, topic, messageId: message.id }, message);
+    if (events.listenerCount('messagePublished') > 0)
+      events.emit('messagePublished', { pubsubName, topic, messageId: message.id }, message);
   }
 }

@@ -86,7 +86,7 @@ export class MessageEntry extends Entry implements Indexed {
   route: string | undefined;
   outcome: MessageOutcome = 'published';
   deadLetterTopic: string | undefined;
-  /** Whether `published` has announced it. */
+  /** Whether `messagePublished` has announced it. */
   isAnnounced = false;
   /** Identifies the delivery that is under way. */
   underWay: Message | undefined;

@@ -1,4 +1,4 @@
-import type { SidecarEventEmitter, SidecarEvents } from '../../index.ts';
+import type { SidecarEventSource, SidecarEvents } from '../../index.ts';
 import type { Counters } from './counters.ts';
 import type { MessageLog } from './message-log.ts';
 import type { RunLog } from './run-log.ts';
@@ -8,7 +8,7 @@ type Listeners = {
 };
 
 /** Listens until the returned function is called. */
-export function listen(events: SidecarEventEmitter, listeners: Listeners): () => void {
+export function listen(events: SidecarEventSource, listeners: Listeners): () => void {
   const entries = Object.entries(listeners) as [keyof SidecarEvents, (...told: unknown[]) => void][];
   for (const [name, listener] of entries) events.on(name, listener);
   return () => {
@@ -19,18 +19,18 @@ export function listen(events: SidecarEventEmitter, listeners: Listeners): () =>
 /** Counts what happens. */
 export function counting(counters: Counters): Listeners {
   return {
-    published: () => counters.count('published'),
-    delivered: ({ durationMs }) => counters.delivered(durationMs),
-    retrying: () => counters.count('retrying'),
-    dropped: () => counters.count('dropped'),
-    deadLettered: () => counters.count('deadLettered'),
-    jobDone: () => counters.count('jobsDone'),
+    messagePublished: () => counters.count('published'),
+    messageDelivered: ({ durationMs }) => counters.delivered(durationMs),
+    messageRetrying: () => counters.count('retrying'),
+    messageDropped: () => counters.count('dropped'),
+    messageDeadLettered: () => counters.count('deadLettered'),
+    jobCompleted: () => counters.count('jobsDone'),
     jobFailed: () => counters.count('jobsFailed'),
     jobDropped: () => counters.count('jobsFailed'),
     workflowStarted: () => counters.count('workflowsStarted'),
     workflowCompleted: () => counters.count('workflowsCompleted'),
     workflowFailed: () => counters.count('workflowsFailed'),
-    invoked: ({ status }) => {
+    invocationEnded: ({ status }) => {
       counters.count('calls');
       if (status === 0 || status >= 500) counters.count('callsFailed');
     },
@@ -40,15 +40,15 @@ export function counting(counters: Counters): Listeners {
 /** Records what happens. */
 export function recording(messages: MessageLog, runs: RunLog): Listeners {
   return {
-    published: (info, message) => messages.published(info, message),
-    delivering: (info, message) => messages.delivering(info, message),
-    delivered: (info, message) => messages.delivered(info, message),
-    retrying: (info, message) => messages.failed('retrying', info, message),
-    dropped: (info, message) => messages.failed('dropped', info, message),
-    deadLettered: (info, message) => messages.failed('deadLettered', info, message),
-    unsettled: (info, message) => messages.failed('unsettled', info, message),
-    jobTriggered: (info) => void runs.jobBegan(info),
-    jobDone: (info) => runs.jobEnded('done', info),
+    messagePublished: (info, message) => messages.published(info, message),
+    messageDelivering: (info, message) => messages.delivering(info, message),
+    messageDelivered: (info, message) => messages.delivered(info, message),
+    messageRetrying: (info, message) => messages.failed('retrying', info, message),
+    messageDropped: (info, message) => messages.failed('dropped', info, message),
+    messageDeadLettered: (info, message) => messages.failed('deadLettered', info, message),
+    messageUnsettled: (info, message) => messages.failed('unsettled', info, message),
+    jobStarted: (info) => void runs.jobBegan(info),
+    jobCompleted: (info) => runs.jobEnded('done', info),
     jobRetrying: (info) => runs.jobEnded('retrying', info, info.reason),
     jobFailed: (info) => runs.jobEnded('failed', info, info.reason),
     jobDropped: (info) => runs.jobEnded('dropped', info, info.reason),
@@ -57,6 +57,6 @@ export function recording(messages: MessageLog, runs: RunLog): Listeners {
     workflowFailed: (info) => runs.workflowEnded('failed', info, info.reason),
     workflowCanceled: (info) => runs.workflowEnded('canceled', info),
     workflowTerminated: (info) => runs.workflowEnded('terminated', info),
-    invoked: (info) => runs.called(info),
+    invocationEnded: (info) => runs.called(info),
   };
 }

@@ -11,7 +11,7 @@ export interface LogDeps {
   readonly now: () => number;
 }
 
-type Failed = SidecarEvents['retrying' | 'dropped' | 'deadLettered' | 'unsettled'][0];
+type Failed = SidecarEvents['messageRetrying' | 'messageDropped' | 'messageDeadLettered' | 'messageUnsettled'][0];
 
 /** Puts what happens to messages together: an entry for each message and group. */
 export class MessageLog {

@@ -172,7 +172,7 @@ describe('a job that is defined in code', () => {
     const jobs = await Promise.all(defined.map((_, turn) => world.sidecar.jobs.get(`job-${turn}`)));
     expect(jobs.filter((job) => job === undefined)).toEqual([]);
     await world.clock.advance('1h');
-    expect(world.lines.filter((told) => told.startsWith('jobDone')).length).toBe(50);
+    expect(world.lines.filter((told) => told.startsWith('jobCompleted')).length).toBe(50);
     await world.stop();
   });
 
@@ -285,7 +285,7 @@ describe('schedule with ifExists', () => {
     await world.clock.advance('2h');
     await world.sidecar.jobs.schedule('job', { ...options, data: 2 });
     await world.clock.advance('5h');
-    expect(world.lines.filter((told) => told.startsWith('jobDone')).length).toBe(3);
+    expect(world.lines.filter((told) => told.startsWith('jobCompleted')).length).toBe(3);
   });
 
   test.each<JobOptions>([{ ifExists: 'fail' }, {}, { overwrite: false }])('refuses with %j: 409', async (options) => {

@@ -199,7 +199,7 @@ describe.each(STORES)('run, state in %s', (_store, start) => {
     await world.pass('1h');
     expect(await jobs.get('report')).toBe(undefined);
     expect(minutes(world.times)).toEqual(['01:00', '01:10']);
-    expect(world.lines.at(-1)).toBe('jobGone report expired');
+    expect(world.lines.at(-1)).toBe('jobEnded report expired');
   });
 });
 
@@ -257,7 +257,7 @@ describe.each(STORES)('pause, state in %s', (_store, start) => {
     await jobs.pause('report');
     end();
     await world.pass('0s');
-    expect(world.lines.at(-1)).toBe('jobDone report 1');
+    expect(world.lines.at(-1)).toBe('jobCompleted report 1');
     expect(await jobs.get('report')).toMatchObject({ runs: 1, isPaused: true, nextRunAt: START + 7_200_000 });
     world.run = () => undefined;
     await world.pass('3h');
@@ -330,7 +330,7 @@ describe.each(STORES)('pause, state in %s', (_store, start) => {
     await jobs.schedule('report', { ...HOURLY, ttl: '90m' });
     await jobs.pause('report');
     await world.pass('2h');
-    expect([await jobs.get('report'), world.lines.at(-1)]).toEqual([undefined, 'jobGone report expired']);
+    expect([await jobs.get('report'), world.lines.at(-1)]).toEqual([undefined, 'jobEnded report expired']);
     expect((await jobs.list()).jobs).toEqual([]);
   });
 

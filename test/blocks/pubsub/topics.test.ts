@@ -67,7 +67,7 @@ describe.each(SCHEMAS)('a topic with a schema of %s', (_, schema) => {
     const [what, listed = ''] = problem?.message.split(' does not fit the schema: ') ?? [];
     expect(what).toBe('the data for topic "orders"');
     expect(listed).toMatch(ID);
-    expect(world.emitted('published')).toEqual([]);
+    expect(world.emitted('messagePublished')).toEqual([]);
   });
 
   test('dead-letters what does not fit when it is delivered, at once and with the reason', async () => {
@@ -96,7 +96,7 @@ describe.each(SCHEMAS)('a topic with a schema of %s', (_, schema) => {
     await world.sidecar.pubsub.subscribe(orders, () => undefined);
     await world.sidecar.pubsub.publish('pubsub', 'orders', { id: 'seven' });
     await world.clock.settled();
-    expect(world.emitted('dropped')).toMatchObject([{ topic: 'orders', attempt: 1 }]);
+    expect(world.emitted('messageDropped')).toMatchObject([{ topic: 'orders', attempt: 1 }]);
     expect(world.logger.at('error')).toMatchObject([
       { message: 'message not processed', details: { reason: expect.stringContaining('does not fit the schema: ') } },
     ]);
@@ -152,7 +152,7 @@ test('retries when the schema itself fails, as it may on a database', async () =
   await world.sidecar.pubsub.publish('pubsub', 'customers', 'Ada');
   await world.pass('1s');
   expect(calls).toEqual(['Ada']);
-  expect(world.emitted('retrying')).toMatchObject([{ reason: 'the database is down' }]);
+  expect(world.emitted('messageRetrying')).toMatchObject([{ reason: 'the database is down' }]);
 });
 
 test('lists five problems, and counts the rest', async () => {

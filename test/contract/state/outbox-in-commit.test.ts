@@ -23,10 +23,10 @@ describe('an outbox and a durable pub/sub on one state', () => {
     await world.expect(1, 2);
     const of = { pubsubName: 'pubsub', topic: 'placed' };
     const published = [expect.objectContaining(of), expect.objectContaining(of)];
-    expect(world.emitted('published')).toEqual(published);
-    expect(new Set(world.emitted('published').map(({ messageId }) => messageId)).size).toBe(2);
+    expect(world.emitted('messagePublished')).toEqual(published);
+    expect(new Set(world.emitted('messagePublished').map(({ messageId }) => messageId)).size).toBe(2);
     await expect(world.transact({ a: 1 }, '7')).rejects.toThrow();
-    expect(world.emitted('published')).toEqual(published);
+    expect(world.emitted('messagePublished')).toEqual(published);
   });
 });
 

@@ -9,7 +9,7 @@
 //   X <function> <message>          the message was dead-lettered (event `deadLettered`)
 //   T <job> <instant>               a run of a job begins
 //   Z <job> <instant>               the function is done
-//   J <job> <instant>               that is recorded (event `jobDone`)
+//   J <job> <instant>               that is recorded (event `jobCompleted`)
 //   Q <ID> <status> <output> <results> <events>   a workflow, when the test asks for all
 //   V                               those were all
 import { writeSync } from 'node:fs';
@@ -53,9 +53,9 @@ const sidecar = new Sidecar({
 server.on('request', nodeListener(sidecar.peers));
 const { events, jobs, pubsub, workflows } = sidecar;
 
-events.on('delivered', ({ route, messageId }) => say('S', route, messageId));
-events.on('deadLettered', ({ route, messageId }) => say('X', route, messageId));
-events.on('jobDone', ({ jobName, dueAt }) => say('J', jobName, dueAt));
+events.on('messageDelivered', ({ route, messageId }) => say('S', route, messageId));
+events.on('messageDeadLettered', ({ route, messageId }) => say('X', route, messageId));
+events.on('jobCompleted', ({ jobName, dueAt }) => say('J', jobName, dueAt));
 register(workflows);
 jobs.handle('*', async ({ name, dueAt, attempt }) => {
   say('T', name, dueAt);

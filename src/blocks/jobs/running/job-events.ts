@@ -26,16 +26,17 @@ export class JobEvents implements RunListener {
   }
 
   onAttempt(job: StoredJob): void {
-    if (this.#events.listenerCount('jobTriggered') > 0) this.#events.emit('jobTriggered', infoOf(job));
+    if (this.#events.listenerCount('jobStarted') > 0) this.#events.emit('jobStarted', infoOf(job));
   }
 
   onGone(jobName: string, reason: 'finished' | 'expired' | 'deleted'): void {
-    if (this.#events.listenerCount('jobGone') > 0) this.#events.emit('jobGone', { jobName, reason });
+    if (this.#events.listenerCount('jobEnded') > 0) this.#events.emit('jobEnded', { jobName, reason });
   }
 
   onRecorded({ job, outcome, next, durationMs, now }: RecordedAttempt): void {
     if (outcome.kind === 'done') {
-      if (this.#events.listenerCount('jobDone') > 0) this.#events.emit('jobDone', { ...infoOf(job), durationMs });
+      if (this.#events.listenerCount('jobCompleted') > 0)
+        this.#events.emit('jobCompleted', { ...infoOf(job), durationMs });
       return;
     }
     const info = { ...infoOf(job), ...told(outcome) };

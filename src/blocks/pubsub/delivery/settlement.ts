@@ -106,15 +106,15 @@ export class DeliverySettlement {
   /** Tells that an attempt begins. */
   begin(delivery: Delivery, route: string): void {
     const { events } = this.#deps;
-    if (events.listenerCount('delivering') > 0)
-      events.emit('delivering', this.#info({ delivery, route }), delivery.message);
+    if (events.listenerCount('messageDelivering') > 0)
+      events.emit('messageDelivering', this.#info({ delivery, route }), delivery.message);
   }
 
   /** Tells that an attempt has ended without being settled. */
   leave(answered: Pick<Answered, 'delivery' | 'route'>, failure: Failure): void {
     const { events } = this.#deps;
-    if (events.listenerCount('unsettled') > 0)
-      events.emit('unsettled', { ...this.#info(answered), ...told(failure) }, answered.delivery.message);
+    if (events.listenerCount('messageUnsettled') > 0)
+      events.emit('messageUnsettled', { ...this.#info(answered), ...told(failure) }, answered.delivery.message);
   }
 
   /** Stops retrying; unsettled messages stay unsettled. */
@@ -126,7 +126,7 @@ export class DeliverySettlement {
 
   #emitDelivered(answered: Answered): Settled {
     const { events, clock } = this.#deps;
-    if (events.listenerCount('delivered') > 0) {
+    if (events.listenerCount('messageDelivered') > 0) {
       const { delivery, route, startedAt } = answered;
       const { message, attempt } = delivery;
       const { topic, pubsubName } = this.#spec;
@@ -134,7 +134,7 @@ export class DeliverySettlement {
       const durationMs = clock.now() - startedAt;
       // Written out: to copy the members of another object took 1 µs.
       const info = { pubsubName, topic, messageId: message.id, group, route, attempt, durationMs };
-      events.emit('delivered', info, message);
+      events.emit('messageDelivered', info, message);
     }
     return 'delivered';
   }
@@ -163,8 +163,8 @@ export class DeliverySettlement {
     const details = { ...this.#info(answered), ...logged(outcome), delayMs: Math.round(delayMs) };
     logger[outcome.level](details, 'message will be delivered again');
     await answered.delivery.retry(delayMs);
-    if (events.listenerCount('retrying') > 0)
-      events.emit('retrying', { ...this.#info(answered), ...told(outcome), delayMs }, answered.delivery.message);
+    if (events.listenerCount('messageRetrying') > 0)
+      events.emit('messageRetrying', { ...this.#info(answered), ...told(outcome), delayMs }, answered.delivery.message);
     return 'retrying';
   }
 
@@ -186,9 +186,9 @@ export class DeliverySettlement {
     }
     await answered.delivery.ack();
     logger.warn({ ...this.#info(answered), deadLetterTopic, ...logged(failure) }, 'message dead-lettered');
-    if (events.listenerCount('deadLettered') > 0)
+    if (events.listenerCount('messageDeadLettered') > 0)
       events.emit(
-        'deadLettered',
+        'messageDeadLettered',
         { ...this.#info(answered), deadLetterTopic, ...told(failure) },
         answered.delivery.message,
       );
@@ -234,8 +234,8 @@ export class DeliverySettlement {
 
   #emitDropped(answered: Answered, failure: Failure): Settled {
     const { events } = this.#deps;
-    if (events.listenerCount('dropped') > 0)
-      events.emit('dropped', { ...this.#info(answered), ...told(failure) }, answered.delivery.message);
+    if (events.listenerCount('messageDropped') > 0)
+      events.emit('messageDropped', { ...this.#info(answered), ...told(failure) }, answered.delivery.message);
     return 'dropped';
   }
 

@@ -221,7 +221,7 @@ export class Subscriptions {
     if (problem === undefined) return stateOf(parsed);
     const { type, pubsubName, topic } = parsed;
     this.#deps.logger.warn({ pubsubName, topic, type, problem }, 'subscription refused');
-    this.#deps.events.emit('subscriptionRefused', { pubsubName, topic, reason: problem });
+    this.#deps.events.emit('subscriptionRefused', { pubsubName, topic, reason: problem, error: new Error(problem) });
     return stateOf(parsed, problem);
   }
 
@@ -337,7 +337,7 @@ export class Subscriptions {
   }
 
   #emitSubscribed({ pubsubName, topic }: SubscriptionState): void {
-    this.#deps.events.emit('subscribed', { pubsubName, topic });
+    this.#deps.events.emit('subscriptionStarted', { pubsubName, topic });
   }
 }
 

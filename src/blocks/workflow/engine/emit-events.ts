@@ -98,7 +98,7 @@ function tellFailedAttempt(
   const details = { instanceId: record.instanceId, task, attempt, reason, stackTrace };
   if (delayMs !== undefined) {
     logger.warn(details, 'a task of a workflow failed: will be tried again');
-    events.emit('workflowTaskRetrying', { ...infoOf(record), task, attempt, delayMs, reason, failure });
+    events.emit('workflowTaskRetrying', { ...infoOf(record), task, attempt, delayMs, reason, error: failure });
   } else if (!isCauseOf(failure, record.failure)) logger.warn(details, 'a task of a workflow failed');
 }
 
@@ -118,7 +118,7 @@ function tellEnded({ events, logger }: Pick<WorkflowsDeps, 'events' | 'logger'>,
     const { failure } = record;
     const { errorType, message: reason, stackTrace } = failure;
     logger.warn({ ...infoOf(record), errorType, reason, stackTrace }, 'a workflow failed');
-    events.emit('workflowFailed', { ...infoOf(record), reason, failure });
+    events.emit('workflowFailed', { ...infoOf(record), reason, error: failure });
   } else if (record.status === 'TERMINATED') events.emit('workflowTerminated', infoOf(record));
   else if (record.status === 'CANCELED') events.emit('workflowCanceled', infoOf(record));
   else if (events.listenerCount('workflowCompleted') > 0) events.emit('workflowCompleted', infoOf(record));

@@ -16,7 +16,7 @@ class JobLives extends Lives {
       });
       for (const name of ['jobRetrying', 'jobFailed', 'jobDropped'] as const)
         sidecar.events.on(name, (event) => events.push(`${number} ${name} ${event.jobName}: ${event.reason}`));
-      for (const name of ['jobDone', 'jobGone'] as const)
+      for (const name of ['jobCompleted', 'jobEnded'] as const)
         sidecar.events.on(name, (event) => events.push(`${number} ${name} ${event.jobName}`));
     }, options);
     this.seen = seen;
@@ -40,7 +40,7 @@ test('a job that ends the process fails after 3 runs that are known to have done
   await untilLength(lives.events, 2);
   expect(lives.events).toEqual([
     '5 jobDropped poison: the process ended 3 times in a row while it ran',
-    '5 jobGone poison',
+    '5 jobEnded poison',
   ]);
   expect(lives.seen).toEqual([1, 2, 3, 4].map((life) => `${life} poison 1`));
   expect(await lives.keys('poison')).toEqual([]);
@@ -57,7 +57,7 @@ test('the retries that its policy grants may each end the process once more', as
     '5 jobRetrying poison: the process ended 3 times in a row while it ran',
     '6 jobRetrying poison: the process ended 4 times in a row while it ran',
     '7 jobFailed poison: the process ended 5 times in a row while it ran',
-    '7 jobGone poison',
+    '7 jobEnded poison',
   ]);
   expect(lives.seen.slice(3)).toEqual(['4 poison 1', '5 poison 2', '6 poison 3']);
 });
@@ -70,7 +70,7 @@ test('without a limit of retries it fails for good after twice as many', async (
   await untilLength(lives.events, 4);
   expect(lives.events.slice(2)).toEqual([
     '6 jobFailed poison: the process ended 4 times in a row while it ran',
-    '6 jobGone poison',
+    '6 jobEnded poison',
   ]);
 });
 
@@ -85,7 +85,7 @@ test('a job that repeats ends the process once for each tick after that, until a
     '4 jobDropped poison: the process ended 2 times in a row while it ran',
     '5 jobDropped poison: the process ended 3 times in a row while it ran',
     '6 jobDropped poison: the process ended 4 times in a row while it ran',
-    '6 jobDone poison',
+    '6 jobCompleted poison',
   ]);
   lives.kill();
 });
@@ -104,11 +104,11 @@ test('jobs that ran beside it go on, and are not taken for it', async () => {
   await expect.poll(() => lives.seen.includes('4 poison 1')).toBe(true);
   expect(lives.seen.slice(9)).toEqual(['4 a 1', '4 poison 1']);
   await lives.next();
-  await expect.poll(() => lives.events.includes('5 jobDone z')).toBe(true);
-  expect(lives.events.filter((line) => /^[45]/.test(line) && !line.includes('jobGone'))).toEqual([
-    '4 jobDone a',
+  await expect.poll(() => lives.events.includes('5 jobCompleted z')).toBe(true);
+  expect(lives.events.filter((line) => /^[45]/.test(line) && !line.includes('jobEnded'))).toEqual([
+    '4 jobCompleted a',
     '5 jobDropped poison: the process ended 3 times in a row while it ran',
-    '5 jobDone z',
+    '5 jobCompleted z',
   ]);
 });
 

@@ -39,7 +39,7 @@ describe('a run in code that takes long', () => {
     gate.runs[0]?.end();
     await world.clock.advance('1s');
     expect([world.seen.map(({ attempt }) => attempt), gate.most]).toEqual([[1, 1], 1]);
-    expect(world.lines.slice(0, 3)).toEqual(['jobScheduled slow', 'jobTriggered slow 1', 'jobDone slow 1']);
+    expect(world.lines.slice(0, 3)).toEqual(['jobScheduled slow', 'jobStarted slow 1', 'jobCompleted slow 1']);
     gate.runs[1]?.end();
   });
 
@@ -59,7 +59,7 @@ describe('a run in code that takes long', () => {
     ]);
     gate.runs[0]?.end();
     await world.clock.advance(0);
-    expect(world.lines.slice(0, 3)).toEqual(['jobScheduled slow', 'jobTriggered slow 1', 'jobDone slow 1']);
+    expect(world.lines.slice(0, 3)).toEqual(['jobScheduled slow', 'jobStarted slow 1', 'jobCompleted slow 1']);
     expect([gate.runs.length, gate.most]).toEqual([2, 1]);
     gate.runs[1]?.end();
   });
@@ -78,7 +78,7 @@ describe('a run in code that takes long', () => {
     expect([gate.runs.map(({ run }) => run.attempt), gate.most]).toEqual([[1, 2], 1]);
     gate.runs[1]?.end();
     await world.clock.settled();
-    expect(world.lines.slice(-2)).toEqual(['jobDone slow 2', 'jobGone slow finished']);
+    expect(world.lines.slice(-2)).toEqual(['jobCompleted slow 2', 'jobEnded slow finished']);
   });
 
   test('keeps its place among those that run at a time', async () => {
@@ -191,11 +191,11 @@ describe('a run that is under way at a stop', () => {
     await world.clock.advance(1);
     await stopped;
     expect(aborted).toEqual(['2026-01-01T00:00:06']);
-    expect(world.lines).toEqual(['jobScheduled slow', 'jobTriggered slow 1']);
+    expect(world.lines).toEqual(['jobScheduled slow', 'jobStarted slow 1']);
     world.run = () => undefined;
     await world.restart('1s');
     expect(world.seen.map(({ attempt }) => attempt)).toEqual([1, 1]);
-    expect(world.lines.slice(-2)).toEqual(['jobDone slow 1', 'jobGone slow finished']);
+    expect(world.lines.slice(-2)).toEqual(['jobCompleted slow 1', 'jobEnded slow finished']);
   });
 
   test('is no failure when the application has it and is broken off: it comes again at the next start', async () => {
@@ -240,6 +240,6 @@ describe('a run that is under way at a stop', () => {
     await world.sidecar.jobs.schedule('slow', { dueTime: '1s' });
     await world.clock.advance('1s');
     await world.stop();
-    expect(world.lines.slice(-2)).toEqual(['jobDone slow 1', 'jobGone slow finished']);
+    expect(world.lines.slice(-2)).toEqual(['jobCompleted slow 1', 'jobEnded slow finished']);
   });
 });

@@ -28,7 +28,7 @@ describe('jobs that change while they run', () => {
     hold.open();
     await world.clock.advance('1m');
     expect([world.seen.length, await world.store.size()]).toEqual([1, 0]);
-    expect(world.lines.at(-1)).toBe('jobGone job deleted');
+    expect(world.lines.at(-1)).toBe('jobEnded job deleted');
   });
 
   test.each<[what: string, change: (jobs: Jobs) => Promise<unknown>]>([
@@ -140,11 +140,11 @@ describe('jobs on a store that fails', () => {
     await world.sidecar.jobs.schedule('job', { schedule: '@every 1m', repeats: 2 });
     store.interfere = () => Promise.reject(new Error('disk full'));
     await world.clock.advance('1m30s');
-    expect(world.lines.at(-1)).toBe('jobTriggered job 1');
+    expect(world.lines.at(-1)).toBe('jobStarted job 1');
     store.interfere = (_batch, commit) => commit();
     await world.clock.advance('1m');
     expect(world.times.map((time) => time.slice(14))).toEqual(['01:00', '02:00']);
-    expect(world.lines.slice(-2)).toEqual(['jobDone job 1', 'jobGone job finished']);
+    expect(world.lines.slice(-2)).toEqual(['jobCompleted job 1', 'jobEnded job finished']);
   });
 
   test('a commit that was written although it failed loses no tick', async () => {

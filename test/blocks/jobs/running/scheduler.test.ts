@@ -48,8 +48,8 @@ describe('jobs run', () => {
     await world.clock.advance('1h');
     expect(world.times.at(-1)).toBe('2026-01-01T01:00:00');
     expect(world.lines).toEqual([
-      ...['jobScheduled once', 'jobTriggered once 1', 'jobDone once 1', 'jobGone once finished'],
-      ...['jobScheduled once', 'jobTriggered once 1', 'jobDone once 1', 'jobGone once finished'],
+      ...['jobScheduled once', 'jobStarted once 1', 'jobCompleted once 1', 'jobEnded once finished'],
+      ...['jobScheduled once', 'jobStarted once 1', 'jobCompleted once 1', 'jobEnded once finished'],
     ]);
   });
 
@@ -99,9 +99,9 @@ describe('jobs run', () => {
     await world.sidecar.jobs.schedule('thrice', { schedule: '@every 1s', repeats: 3, failurePolicy: { drop: {} } });
     await world.clock.advance('10s');
     expect(world.times).toEqual(['00:00:01', '00:00:02', '00:00:03'].map((time) => `2026-01-01T${time}`));
-    expect(world.lines.filter((line) => /Dropped|Gone/.test(line))).toEqual([
+    expect(world.lines.filter((line) => /Dropped|Ended/.test(line))).toEqual([
       'jobDropped thrice 1',
-      'jobGone thrice finished',
+      'jobEnded thrice finished',
     ]);
   });
 
@@ -113,7 +113,7 @@ describe('jobs run', () => {
     expect((await world.sidecar.jobs.get('short'))?.ttl).toBe('3s');
     await world.clock.advance('1m');
     expect([world.seen.length, await world.store.size()]).toEqual([3, 0]);
-    expect(world.lines.at(-1)).toBe('jobGone short expired');
+    expect(world.lines.at(-1)).toBe('jobEnded short expired');
   });
 
   test('ttl that ends before the first run: the job stays until then, and is gone without one', async () => {
@@ -201,7 +201,7 @@ describe('jobs that fail', () => {
     expect(world.seen.map(({ attempt }) => attempt)).toEqual(seconds.map((_, index) => index + 1));
     expect(await world.sidecar.jobs.get('bad')).toBe(undefined);
     const end = failurePolicy !== undefined && 'drop' in failurePolicy ? 'jobDropped' : 'jobFailed';
-    expect(world.lines.slice(-2)).toEqual([`${end} bad ${seconds.length}`, 'jobGone bad finished']);
+    expect(world.lines.slice(-2)).toEqual([`${end} bad ${seconds.length}`, 'jobEnded bad finished']);
     expect(world.logger.at('error').map(({ details }) => details['reason'])).toEqual(['no']);
   });
 

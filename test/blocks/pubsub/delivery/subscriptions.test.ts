@@ -97,8 +97,10 @@ describe('subscriptions of an application that comes and goes', () => {
     expect(world.at('/second')).toHaveLength(1);
     answerLate({ status: 404 });
     await world.clock.settled();
-    expect(world.events.map(({ name }) => name)).toEqual(expect.arrayContaining(['delivered', 'unsettled']));
-    expect(world.emitted('deadLettered')).toEqual([]);
+    expect(world.events.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['messageDelivered', 'messageUnsettled']),
+    );
+    expect(world.emitted('messageDeadLettered')).toEqual([]);
   });
 
   test('leave nothing behind when they end while the component is subscribing', async () => {
