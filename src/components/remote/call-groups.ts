@@ -109,9 +109,14 @@ export class CallGroups<Call, Answer> {
     }
   }
 
+  /** Whether no call waits or is under way. */
+  get isIdle(): boolean {
+    return this.#underWay === 0 && this.#waiting.length === 0;
+  }
+
   /** Resolves when no call is under way. */
   idle(): Promise<void> {
-    if (this.#underWay === 0 && this.#waiting.length === 0) return Promise.resolve();
+    if (this.isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#onIdle.push(resolve));
   }
 }

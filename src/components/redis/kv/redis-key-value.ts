@@ -12,6 +12,7 @@ import { targetName } from '../target.ts';
 import { RedisOutbox } from './redis-outbox.ts';
 import { ReplicaWait } from './replica-wait.ts';
 import { FOREIGN, READ, WRITE } from './scripts.ts';
+import { StrongOrder } from './strong-order.ts';
 import { argumentsOf, type Group, outcomeOf } from './write-arguments.ts';
 
 /** Bounds of what one script does: the server does nothing else meanwhile. */
@@ -42,6 +43,7 @@ export class RedisKeyValue implements KeyValueStore {
   readonly #reads: CallGroups<readonly string[], readonly (StoredValue | undefined)[]>;
   readonly #writes: CallGroups<Write, readonly WriteOutcome[]>;
   readonly #strongWrites: CallGroups<Write, readonly WriteOutcome[]>;
+  readonly #strongOrder = new StrongOrder((keys) => this.#plainDone(keys));
   #closing: Promise<void> | undefined;
 
   constructor(settings: RedisKeyValueSettings, context: ComponentContext) {
@@ -140,12 +142,27 @@ export class RedisKeyValue implements KeyValueStore {
     if (operations.length === 0 && events.length === 0) return [];
     const groups = atomic ? [{ operations, events }] : operations.map((one) => ({ operations: [one], events: [] }));
     if (atomic) this.#checkSlots(operations);
+    if (isStrong || this.#strongOrder.has(operations))
+      return this.#strongOrder.run(operations, () => this.#addWrite(groups, true));
+    return this.#addWrite(groups, false);
+  }
+
+  async #addWrite(groups: readonly Group[], isStrong: boolean): Promise<readonly WriteOutcome[]> {
     const writes = isStrong ? this.#strongWrites : this.#writes;
     if (groups.length <= MAX_KEYS) return writes.add({ groups, isStrong });
     const parts: Promise<readonly WriteOutcome[]>[] = [];
     for (let at = 0; at < groups.length; at += MAX_KEYS)
       parts.push(writes.add({ groups: groups.slice(at, at + MAX_KEYS), isStrong }));
     return (await Promise.all(parts)).flat();
+  }
+
+  async #plainDone(keys: readonly string[]): Promise<void> {
+    if (this.#writes.isIdle) return;
+    // Nothing is written, but all that waited before has been sent. The server answers the connection in order.
+    await this.#writes.add({ groups: [], isStrong: false });
+    const slots = new Set(keys.map((key) => this.#router.slot(key)));
+    // A lost connection is what the plain writes report.
+    await Promise.allSettled([...slots].map((slot) => this.#router.send(slot, ['PING'])));
   }
 
   #checkSlots(operations: readonly KeyValueOperation[]): void {
@@ -236,6 +253,7 @@ export class RedisKeyValue implements KeyValueStore {
   }
 
   async #close(): Promise<void> {
+    await this.#strongOrder.turn;
     await Promise.all([this.#reads.idle(), this.#writes.idle(), this.#strongWrites.idle()]);
     await Promise.all([this.#router.close(), this.#strongRouter?.close()]);
   }

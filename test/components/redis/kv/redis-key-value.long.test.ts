@@ -6,7 +6,7 @@ import type { RedisArgument } from '../../../../src/components/redis/driver.ts';
 import { redisStateStore } from '../../../../src/components/redis/index.ts';
 import { keyValueConformance } from '../../../../src/testing/key-value-conformance.ts';
 import { etagOf, keyValueCases, put, putOne, remove, textOf, writeOne } from '../../../support/key-value-cases.ts';
-import { redisCommand } from '../../../support/redis-groups.ts';
+import { redisCommand, startReplica } from '../../../support/redis-groups.ts';
 import { relayCases } from '../../../support/relay-cases.ts';
 import { hasRedis, type OwnServer, startRedis } from '../../../support/servers.ts';
 import { startStateWorld } from '../../../support/state-world.ts';
@@ -133,6 +133,34 @@ describe.runIf(hasSharedRedis())("values in Redis in Dapr's format", () => {
     expect(other?.expiresAt).toBeGreaterThan(Date.now() + 50_000);
     expect(last).toMatchObject({ bytes: Buffer.from('2') });
     expect(last?.expiresAt).toBeUndefined();
+    await store.close();
+  });
+
+  test('a write of a key does not overtake one that waits for a slow replica', async () => {
+    await using primary = await startRedis();
+    await using replica = await startReplica(primary.port);
+    const url = `redis://127.0.0.1:${primary.port}`;
+    const store = await redisStateStore('store', { url }).open(storeContext(app));
+    // The connection of strong writes is made.
+    await store.write([put('made', '0')], { atomic: true, isStrong: true });
+    replica.signal('SIGSTOP');
+    const write = (key: string, value: string, isStrong: boolean): Promise<unknown> =>
+      store.write([put(key, value)], { atomic: false, isStrong });
+    await Promise.all([
+      // The strong ones behind it wait for the replica as long as it does: a second.
+      write('other', '1', true),
+      write('key', '1', false),
+      pause(100).then(() =>
+        Promise.all([
+          write('key', '2', true),
+          write('key', '3', false),
+          write('key', '4', true),
+          write('key', '5', false),
+        ]),
+      ),
+    ]);
+    replica.signal('SIGCONT');
+    expect(await textOf(store, 'key')).toBe('5');
     await store.close();
   });
 
