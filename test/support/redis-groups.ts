@@ -165,10 +165,9 @@ export async function moveSlot(
   await redisCommand(to.port, ['CLUSTER', 'SETSLOT', slot, 'IMPORTING', source]);
   await redisCommand(from.port, ['CLUSTER', 'SETSLOT', slot, 'MIGRATING', target]);
   for (;;) {
-    const keys = (await redisCommand(from.port, ['CLUSTER', 'GETKEYSINSLOT', slot, '1'])) as Buffer[];
-    const [key] = keys;
-    if (key === undefined) break;
-    await redisCommand(from.port, ['MIGRATE', '127.0.0.1', String(to.port), key, '0', '5000']);
+    const keys = (await redisCommand(from.port, ['CLUSTER', 'GETKEYSINSLOT', slot, '100'])) as Buffer[];
+    if (keys.length === 0) break;
+    await redisCommand(from.port, ['MIGRATE', '127.0.0.1', String(to.port), '', '0', '5000', 'KEYS', ...keys]);
   }
   await between?.();
   for (const { port } of [to, from]) await redisCommand(port, ['CLUSTER', 'SETSLOT', slot, 'NODE', target]);

@@ -32,6 +32,11 @@ export function askedOf(error: unknown): NodeAddress | undefined {
   return redirectionOf('ASK', error);
 }
 
+/** Whether keys of one command are at two nodes, as their slot is moving. Nothing was executed. */
+export function isBetweenNodes(error: unknown): boolean {
+  return codeOf(error as Error) === 'TRYAGAIN';
+}
+
 function redirectionOf(word: string, error: unknown): NodeAddress | undefined {
   const [first, , address = ''] = (error as Error).message.split(' ');
   const found = first === word ? /^(.*):(\d+)$/.exec(address) : null;

@@ -1,10 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../../util/logger.ts';
 import type { OutageLog } from '../../outage-log.ts';
 import { ConnectionLostError } from '../../remote/connection.ts';
 import { firstOf } from '../../remote/first-of.ts';
 import { type Dialer, destroy } from '../dialer.ts';
 import type { RedisArgument, RedisClient } from '../driver.ts';
-import { askedOf, errorOf, isStale, movedTo } from '../failures.ts';
+import { askedOf, errorOf, isBetweenNodes, isStale, movedTo } from '../failures.ts';
 import { fieldOf } from '../persistence.ts';
 import type { Script } from '../scripts.ts';
 import { type NodeAddress, type RedisTarget, targetName } from '../target.ts';
@@ -13,6 +14,8 @@ import { slotOf } from './slots.ts';
 
 /** Redirections that a command follows, while the nodes of a cluster disagree about who holds a key. */
 const MAX_REDIRECTS = 5;
+/** The pause before a command is repeated whose keys are at two nodes, while their slot moves. */
+const REPEAT_DELAY_MS = 50;
 
 /** The dependencies of a {@link KeyRouter}. */
 export interface RouterDeps {
@@ -109,37 +112,37 @@ export class KeyRouter {
 
   #redirected(slot: number, args: readonly RedisArgument[], error: unknown): Promise<unknown> | undefined {
     if (!this.#deps.target.isCluster) return undefined;
-    const asked = askedOf(error);
-    if (asked !== undefined) return this.#ask(asked, args);
-    return movedTo(error) === undefined ? undefined : this.#follow(slot, args, error);
+    return isElsewhere(error) ? this.#follow(slot, args, error) : undefined;
   }
 
-  /** Sends the command to the node that holds the slot now. */
+  /** Sends the command to the node that holds its keys now: nothing was executed where it was sent before. */
   async #follow(slot: number, args: readonly RedisArgument[], first: unknown): Promise<unknown> {
+    const until = performance.now() + this.#deps.timeoutMs;
     let error = first;
     for (let redirects = 0; redirects < MAX_REDIRECTS; redirects++) {
       const holder = movedTo(error);
-      if (holder === undefined) break;
-      this.moved(slot, holder);
+      if (holder !== undefined) this.moved(slot, holder);
+      if (isBetweenNodes(error)) {
+        if (performance.now() >= until) break;
+        redirects = 0;
+        await pause(REPEAT_DELAY_MS);
+      }
       try {
-        const client = await this.ready(slot);
-        return await client.sendCommand(args);
+        return await this.#sendOnce(slot, args, askedOf(error));
       } catch (next) {
         error = next;
+        if (!isElsewhere(next)) break;
       }
     }
     throw errorOf(error, this.name);
   }
 
-  /** The key is on its way to another node. */
-  async #ask(node: NodeAddress, args: readonly RedisArgument[]): Promise<unknown> {
-    try {
-      const client = await this.#nodeAt(node).ready();
-      const [, reply] = await Promise.all([client.sendCommand(['ASKING']), client.sendCommand(args)]);
-      return reply;
-    } catch (error) {
-      throw errorOf(error, this.name);
-    }
+  /** `asked` is the node that a key is on its way to. */
+  async #sendOnce(slot: number, args: readonly RedisArgument[], asked: NodeAddress | undefined): Promise<unknown> {
+    if (asked === undefined) return (await this.ready(slot)).sendCommand(args);
+    const client = await this.#nodeAt(asked).ready();
+    const [, reply] = await Promise.all([client.sendCommand(['ASKING']), client.sendCommand(args)]);
+    return reply;
   }
 
   /** Remembers the holder of a slot. Without a host, it is that of the node that said so. */
@@ -231,6 +234,10 @@ export class KeyRouter {
   async close(): Promise<void> {
     await Promise.all([this.#first, ...this.#nodes.values()].map((endpoint) => endpoint.close()));
   }
+}
+
+function isElsewhere(error: unknown): boolean {
+  return movedTo(error) !== undefined || askedOf(error) !== undefined || isBetweenNodes(error);
 }
 
 function isNotAllowed(error: unknown): boolean {
