@@ -58,27 +58,27 @@ export type {
 export type { PlacementOptions } from './blocks/placement/options.ts';
 export type { HostInfo, Placement, PlacementHost, PlacementTable } from './blocks/placement/placement.ts';
 export { defineSubscription, type SubscriptionDefinition } from './blocks/pubsub/delivery/define-subscription.ts';
-export type { SubscribeOptionsInCode, Subscription } from './blocks/pubsub/delivery/subscribe-options.ts';
+export type { SubscribeOptions, Subscription } from './blocks/pubsub/delivery/subscribe-options.ts';
 export type {
   BulkSubscribeOptions,
   DeliveryContext,
   MessageHandler,
   ProcessingStatus,
   RouteRule,
-  SubscriptionOptions,
+  RouteSubscription,
   SubscriptionType,
   TopicContext,
   TopicHandler,
 } from './blocks/pubsub/delivery/subscription.ts';
-export type { QueueName, SubscriptionInfo } from './blocks/pubsub/delivery/subscription-info.ts';
+export type { QueueRef, SubscriptionInfo } from './blocks/pubsub/delivery/subscription-info.ts';
 export type {
   DeadLetterFilter,
   ExplainedRule,
   ExplainedSubscription,
   MessageSelection,
-  QueuedPage,
-  QueueReadOptions,
-  QueueState,
+  QueueInfo,
+  QueuePage,
+  QueuePageOptions,
   RedeliverOptions,
   RouteExplanation,
 } from './blocks/pubsub/operating/queue-types.ts';
@@ -125,10 +125,10 @@ export {
   type InputAndStart,
   type Replacement,
   type RetryPolicy,
-  type StartOptions,
   type WorkflowDefinition,
   type WorkflowFunction,
   type WorkflowLike,
+  type WorkflowStartOptions,
 } from './blocks/workflow/model/definition.ts';
 export {
   CanceledError,
@@ -137,15 +137,19 @@ export {
   type WorkflowFailure,
 } from './blocks/workflow/model/failure.ts';
 export type {
-  MissingCode,
   WorkflowHistoryEvent,
+  WorkflowMissingCode,
   WorkflowState,
   WorkflowStatus,
 } from './blocks/workflow/model/instance.ts';
-export type { BulkFailure, BulkOptions, BulkResult } from './blocks/workflow/operations/bulk.ts';
-export type { WaitOptions } from './blocks/workflow/operations/completions.ts';
-export type { InstancePage, ListOptions, WorkflowFilter } from './blocks/workflow/operations/list.ts';
-export type { RerunOptions } from './blocks/workflow/operations/rerun.ts';
+export type {
+  WorkflowBulkFailure,
+  WorkflowBulkOptions,
+  WorkflowBulkResult,
+} from './blocks/workflow/operations/bulk.ts';
+export type { WorkflowWaitOptions } from './blocks/workflow/operations/completions.ts';
+export type { WorkflowFilter, WorkflowListOptions, WorkflowPage } from './blocks/workflow/operations/list.ts';
+export type { WorkflowRerunOptions } from './blocks/workflow/operations/rerun.ts';
 export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/options.ts';
 export { WorkflowFailedError, type WorkflowRun } from './blocks/workflow/workflow-run.ts';
 export type { Workflows } from './blocks/workflow/workflows.ts';
@@ -201,13 +205,13 @@ export { type MemoryPubSubOptions, memoryPubSub } from './components/memory/memo
 export { memoryStore } from './components/memory/memory-store.ts';
 export type {
   ComponentSubscription,
+  ConsumerOptions,
   DeadLetterOrigin,
   Delivery,
   Message,
   PublishFailure,
   PubSubComponent,
   PubSubDefinition,
-  SubscribeOptions,
   TopicScopes,
   TopicUse,
   Trace,
@@ -215,10 +219,10 @@ export type {
 export type {
   AbandonedQueue,
   GroupQueue,
+  MessageState,
   QueueAccess,
-  QueuedState,
   QueueEntry,
-  QueuePage,
+  QueueEntryPage,
   QueueRead,
   QueueSelection,
   QueueStatus,
@@ -265,8 +269,8 @@ export type {
   AppPolicies,
   CircuitBreakerOptions,
   ComponentPolicies,
+  ResiliencyRetry,
   ResiliencySpec,
-  RetryPolicyOptions,
   TargetPolicies,
 } from './resiliency/options.ts';
 export type { BreakerInfo } from './resiliency/policy.ts';

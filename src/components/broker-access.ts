@@ -1,12 +1,12 @@
 import type { ComponentContext } from './component.ts';
 import type { MessageCommits } from './message-commits.ts';
-import type { ComponentSubscription, Message, PublishFailure, PubSubComponent, SubscribeOptions } from './pubsub.ts';
+import type { ComponentSubscription, ConsumerOptions, Message, PublishFailure, PubSubComponent } from './pubsub.ts';
 import type { QueueAccess } from './queue-access.ts';
 
 /** Stores the messages of a component for all sidecars that use it. */
 export interface Broker {
   publish(messages: readonly Message[], context: ComponentContext): Promise<readonly PublishFailure[]>;
-  subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription>;
+  subscribe(options: ConsumerOptions, context: ComponentContext): Promise<ComponentSubscription>;
   /** Access to the queues. */
   readonly queues: QueueAccess;
   /** Publishes messages in commits of others. Absent: it does not keep them in a state store. */
@@ -47,7 +47,7 @@ export class BrokerAccess implements PubSubComponent {
     );
   }
 
-  async subscribe(options: SubscribeOptions): Promise<ComponentSubscription> {
+  async subscribe(options: ConsumerOptions): Promise<ComponentSubscription> {
     if (this.#closed) throw closedError();
     const subscription = await this.#broker.subscribe(options, this.#context);
     if (this.#closed) {

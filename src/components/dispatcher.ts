@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../util/clock.ts';
 import { type Link, Linked } from '../util/linked.ts';
-import type { ComponentSubscription, Delivery, Message, SubscribeOptions } from './pubsub.ts';
+import type { ComponentSubscription, ConsumerOptions, Delivery, Message } from './pubsub.ts';
 
 /** A message queued for one group. */
 export interface DispatchedMessage {
@@ -81,7 +81,7 @@ export class Dispatcher<Entry extends DispatchedMessage> {
     return this.#isPaused;
   }
 
-  join(options: SubscribeOptions, clock: Clock, onLeave: () => void): ComponentSubscription {
+  join(options: ConsumerOptions, clock: Clock, onLeave: () => void): ComponentSubscription {
     const consumer = new Consumer(this, options, clock, () => {
       this.#consumers.splice(this.#consumers.indexOf(consumer), 1);
       onLeave();
@@ -137,9 +137,9 @@ export class Dispatcher<Entry extends DispatchedMessage> {
 }
 
 class Consumer<Entry extends DispatchedMessage> implements ComponentSubscription {
-  readonly deliver: SubscribeOptions['deliver'];
+  readonly deliver: ConsumerOptions['deliver'];
   readonly #dispatcher: Dispatcher<Entry>;
-  readonly #options: SubscribeOptions;
+  readonly #options: ConsumerOptions;
   readonly #clock: Clock;
   readonly #leave: () => void;
   readonly #inFlight = new Linked<HandedOut<Entry>>();
@@ -147,7 +147,7 @@ class Consumer<Entry extends DispatchedMessage> implements ComponentSubscription
   #paused: boolean;
   #closed = false;
 
-  constructor(dispatcher: Dispatcher<Entry>, options: SubscribeOptions, clock: Clock, leave: () => void) {
+  constructor(dispatcher: Dispatcher<Entry>, options: ConsumerOptions, clock: Clock, leave: () => void) {
     this.deliver = options.deliver;
     this.#dispatcher = dispatcher;
     this.#options = options;

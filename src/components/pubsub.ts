@@ -98,7 +98,7 @@ export interface Delivery {
 }
 
 /** Options of a consumer. @public */
-export interface SubscribeOptions {
+export interface ConsumerOptions {
   /** The topic. */
   readonly topic: string;
   /** The consumer group: each group receives every message, each message goes to one consumer of the group. */
@@ -141,7 +141,7 @@ export interface PubSubComponent {
    */
   publish(messages: readonly Message[]): Promise<readonly PublishFailure[]>;
   /** Adds a consumer to a group. */
-  subscribe(options: SubscribeOptions): Promise<ComponentSubscription>;
+  subscribe(options: ConsumerOptions): Promise<ComponentSubscription>;
   /** Access to the queues, to operate them. Absent: the component, or its broker, has none to offer. */
   readonly queues?: QueueAccess | undefined;
   /** Publishes messages in commits of others. Absent: the component does not keep them in a state store. @internal */

@@ -9,14 +9,14 @@ export interface GroupQueue {
 }
 
 /** The event that a queued message waits for: a consumer, its instant, or its settlement. @public */
-export type QueuedState = 'ready' | 'delayed' | 'inFlight';
+export type MessageState = 'ready' | 'delayed' | 'inFlight';
 
 /** A message in a queue. @public */
 export interface QueueEntry {
   /** Identifies it in its queue, until it is settled. */
   readonly key: string;
   /** The event that it waits for. */
-  readonly state: QueuedState;
+  readonly state: MessageState;
   /** The message. Its `deadLetter` is the origin of a dead letter. */
   readonly message: Message;
   /** The number of deliveries that are recorded. */
@@ -50,7 +50,7 @@ export interface QueueStatus extends GroupQueue {
 /** Which part of a queue to read. @public */
 export interface QueueRead {
   /** Only messages in this state. Default: all. */
-  readonly state?: QueuedState;
+  readonly state?: MessageState;
   /** The `cursor` of the page before. Default: from the start. */
   readonly cursor?: string;
   /** The most messages. */
@@ -60,7 +60,7 @@ export interface QueueRead {
 }
 
 /** A part of a queue. @public */
-export interface QueuePage {
+export interface QueueEntryPage {
   /** The messages. */
   readonly entries: readonly QueueEntry[];
   /** For the next page; absent at the end. */
@@ -103,7 +103,7 @@ export interface QueueAccess {
   /** The message of a key; `undefined` if it is gone. */
   find(queue: GroupQueue, key: string): Promise<QueueEntry | undefined>;
   /** Reads messages: ready ones in order, then delayed ones by their instant. Those in flight are among them. */
-  read(queue: GroupQueue, read: QueueRead): Promise<QueuePage>;
+  read(queue: GroupQueue, read: QueueRead): Promise<QueueEntryPage>;
   /**
    * Moves messages to where `target` says, to the end of that queue, with no attempts; answers how many. Those without
    * a target stay.

@@ -1,5 +1,5 @@
 import type { WorkflowFailure } from '../blocks/workflow/model/failure.ts';
-import type { InstanceView, MissingCode } from '../blocks/workflow/model/instance.ts';
+import type { InstanceView, WorkflowMissingCode } from '../blocks/workflow/model/instance.ts';
 import { WorkflowRuntimeStatus } from './workflow-runtime-status.ts';
 
 /** Why a workflow failed. @public */
@@ -85,7 +85,7 @@ export class WorkflowState {
   }
 
   /** The unregistered code that the instance waits for. Not in Dapr's SDK. */
-  get missingCode(): readonly MissingCode[] | undefined {
+  get missingCode(): readonly WorkflowMissingCode[] | undefined {
     return this.#view.missingCode;
   }
 }

@@ -14,7 +14,7 @@ export interface ResiliencySpec {
     /** Time limits of an attempt; 0 for no limit. Default: none. */
     readonly timeouts?: Readonly<Record<string, string | number>>;
     /** Retry policies. Default: none. */
-    readonly retries?: Readonly<Record<string, RetryPolicyOptions>>;
+    readonly retries?: Readonly<Record<string, ResiliencyRetry>>;
     /** Circuit breaker policies. Default: none. */
     readonly circuitBreakers?: Readonly<Record<string, CircuitBreakerOptions>>;
   };
@@ -30,7 +30,7 @@ export interface ResiliencySpec {
 }
 
 /** A retry policy. @public */
-export interface RetryPolicyOptions {
+export interface ResiliencyRetry {
   /** `exponential` delays grow by half with each retry, up to `maxInterval`, with 50 % jitter. Default: `constant`. */
   readonly policy?: 'constant' | 'exponential';
   /** The delay before a retry, of an exponential policy before the first. Default: `5s`, exponential `500ms`. */
@@ -92,12 +92,12 @@ const duration = { type: ['string', 'number'] };
 const byName = (item: JsonSchema): JsonSchema => ({ type: 'object', additionalProperties: item });
 const policies = { timeout: text, retry: text, circuitBreaker: text };
 
-const retry = optionsSchema<RetryPolicyOptions>({
+const retry = optionsSchema<ResiliencyRetry>({
   policy: { enum: ['constant', 'exponential'] },
   duration,
   maxInterval: duration,
   maxRetries: { type: 'integer', minimum: -1 },
-  matching: optionsSchema<NonNullable<RetryPolicyOptions['matching']>>({
+  matching: optionsSchema<NonNullable<ResiliencyRetry['matching']>>({
     httpStatusCodes: { type: 'string' },
     gRPCStatusCodes: { type: 'string' },
   }),

@@ -5,8 +5,8 @@ import type { BreakerSettings } from './breaker.ts';
 import {
   type CircuitBreakerOptions,
   RESILIENCY_SCHEMA,
+  type ResiliencyRetry,
   type ResiliencySpec,
-  type RetryPolicyOptions,
   type TargetPolicies,
 } from './options.ts';
 import { Retry } from './retry.ts';
@@ -175,7 +175,7 @@ function found<T>(name: string | undefined, policies: ReadonlyMap<string, T>, at
   throw invalid(`${at} is ${JSON.stringify(name)}: expected the name of a policy (${known})`);
 }
 
-function parseRetry(options: RetryPolicyOptions, at: string): Retry {
+function parseRetry(options: ResiliencyRetry, at: string): Retry {
   const { policy, duration, maxInterval = 60_000, maxRetries = -1, matching } = options;
   const isConstant = policy !== 'exponential';
   const initialDelayMs = durationMs(duration ?? (isConstant ? 5_000 : 500), `${at}.duration`);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpEndpointOptions } from '../blocks/invocation/endpoints.ts';
 import type { NameResolutionOptions } from '../blocks/invocation/resolution/options.ts';
-import type { SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
+import type { RouteSubscription } from '../blocks/pubsub/delivery/subscription.ts';
 import type { SecretsOptions } from '../blocks/secrets/options.ts';
 import type { AnyComponentDefinition } from '../components/any-component.ts';
 import { SidecarError } from '../errors.ts';
@@ -70,7 +70,7 @@ export interface ResourceOptions {
   /** Components of all building blocks. */
   readonly components: readonly AnyComponentDefinition[];
   /** Declarative subscriptions, in the order of the files. */
-  readonly subscriptions: readonly SubscriptionOptions[];
+  readonly subscriptions: readonly RouteSubscription[];
   /** HTTP endpoints. */
   readonly httpEndpoints: readonly HttpEndpointOptions[];
   /** From a Configuration. */
@@ -183,7 +183,7 @@ export async function checkResources(paths: readonly string[], options: CheckOpt
 
 interface Made {
   readonly components: readonly AnyComponentDefinition[];
-  readonly subscriptions: readonly SubscriptionOptions[];
+  readonly subscriptions: readonly RouteSubscription[];
   readonly httpEndpoints: readonly HttpEndpointOptions[];
   readonly configuration: ReadConfiguration;
   readonly resiliency: ResiliencySpec | undefined;

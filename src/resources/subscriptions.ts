@@ -1,12 +1,12 @@
 import { type AppSubscription, inCodeForm } from '../blocks/pubsub/delivery/app-subscription.ts';
 import { compileMatch } from '../blocks/pubsub/delivery/rules.ts';
-import type { SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
+import type { RouteSubscription } from '../blocks/pubsub/delivery/subscription.ts';
 import { messageOf } from '../errors.ts';
 import type { Report } from './report.ts';
 import type { Resource } from './resource.ts';
 
 /** `spec` of a Subscription, in both versions, has the fields that an application may list. */
-export function readSubscriptions(resources: readonly Resource[], report: Report): SubscriptionOptions[] {
+export function readSubscriptions(resources: readonly Resource[], report: Report): RouteSubscription[] {
   return resources
     .filter(({ kind }) => kind === 'Subscription')
     .map((resource) => {

@@ -1,6 +1,6 @@
 import type { AppTarget } from '../app/channel.ts';
 import { APP_HEALTH_SCHEMA, type AppHealthOptions } from '../app/health.ts';
-import type { SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
+import type { RouteSubscription } from '../blocks/pubsub/delivery/subscription.ts';
 import type { Duration } from '../util/duration.ts';
 import { DURATION, type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 
@@ -31,7 +31,7 @@ export type AppOptions = AppTarget & {
 /** The options that depend on the application. */
 interface AppUse {
   readonly app?: AppOptions;
-  readonly subscriptions?: readonly SubscriptionOptions[];
+  readonly subscriptions?: readonly RouteSubscription[];
 }
 
 const callable = { isFunction: true };

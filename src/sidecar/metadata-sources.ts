@@ -10,7 +10,7 @@ import type {
   UnhandledMetadata,
 } from '../blocks/metadata/metadata.ts';
 import type { SubscriptionState } from '../blocks/pubsub/delivery/precedence.ts';
-import type { QueueName } from '../blocks/pubsub/delivery/subscription-info.ts';
+import type { QueueRef } from '../blocks/pubsub/delivery/subscription-info.ts';
 import type { UnsubscribedTopic } from '../blocks/pubsub/publishing/unsubscribed.ts';
 import type { DescribedStore } from '../blocks/stores.ts';
 import type { ComponentDefinition } from '../components/component.ts';
@@ -51,7 +51,7 @@ export function describeState(type: string, store: StateStore | undefined): Stat
 /** Messages and jobs without a receiver; empty lists are left out. */
 export function describeUnhandled(
   topics: readonly UnsubscribedTopic[],
-  abandoned: readonly (QueueName & { readonly messages: number })[],
+  abandoned: readonly (QueueRef & { readonly messages: number })[],
   jobs: readonly UnhandledJob[],
 ): UnhandledMetadata {
   const messages = topics.map(({ pubsubName, topic, count }) => ({ pubsubname: pubsubName, topic, count }));

@@ -14,7 +14,7 @@ import {
   type PlacementSettings,
   resolvePlacement,
 } from '../blocks/placement/options.ts';
-import { SUBSCRIPTION_OPTIONS_SCHEMA, type SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
+import { type RouteSubscription, SUBSCRIPTION_OPTIONS_SCHEMA } from '../blocks/pubsub/delivery/subscription.ts';
 import { SECRETS_OPTIONS_SCHEMA, type SecretsOptions } from '../blocks/secrets/options.ts';
 import {
   resolveWorkflows,
@@ -69,7 +69,7 @@ export interface SidecarOptions {
    */
   readonly state?: StateDefinition;
   /** Subscriptions that deliver to routes of the application. Default: the subscriptions that it declares itself. */
-  readonly subscriptions?: readonly SubscriptionOptions[];
+  readonly subscriptions?: readonly RouteSubscription[];
   /** Options of calls to other services. */
   readonly invocation?: InvocationOptions;
   /** HTTP services without a sidecar that can be invoked by name. Default: none. */

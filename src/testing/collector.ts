@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type {
   ComponentSubscription,
+  ConsumerOptions,
   Delivery,
   Message,
   PubSubComponent,
-  SubscribeOptions,
 } from '../components/pubsub.ts';
 
 /** Time limit for expected events. */
@@ -41,7 +41,7 @@ export class Collector {
   /** Subscribes; `onDelivery` may settle. */
   static async join(
     component: PubSubComponent,
-    options: Partial<SubscribeOptions> & Pick<SubscribeOptions, 'topic'>,
+    options: Partial<ConsumerOptions> & Pick<ConsumerOptions, 'topic'>,
     onDelivery?: (delivery: Delivery) => void,
   ): Promise<Collector> {
     const collector = new Collector(onDelivery);

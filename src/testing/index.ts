@@ -22,21 +22,21 @@ export type {
 } from '../components/key-value.ts';
 export type {
   ComponentSubscription,
+  ConsumerOptions,
   DeadLetterOrigin,
   Delivery,
   Message,
   PublishFailure,
   PubSubComponent,
-  SubscribeOptions,
   Trace,
 } from '../components/pubsub.ts';
 export type {
   AbandonedQueue,
   GroupQueue,
+  MessageState,
   QueueAccess,
-  QueuedState,
   QueueEntry,
-  QueuePage,
+  QueueEntryPage,
   QueueRead,
   QueueSelection,
   QueueStatus,

@@ -1,7 +1,7 @@
 /** What can be done to messages and queues from the page, and what it does to the sidecar. */
 import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { QueueState } from '../../src/index.ts';
+import type { QueueInfo } from '../../src/index.ts';
 import { hasChromium } from '../support/servers.ts';
 import { until, type View, Viewing } from './browser.ts';
 import { FAILED, World } from './world.ts';
@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium())('messages', () => {
     await view.page.reload();
   });
 
-  async function queue(topic: string, group = 'shop'): Promise<QueueState | undefined> {
+  async function queue(topic: string, group = 'shop'): Promise<QueueInfo | undefined> {
     return (await world.shop.pubsub.queues({ topic })).find((one) => one.group === group);
   }
 

@@ -8,7 +8,7 @@ import type { PubSubDefinition } from '../../src/components/pubsub.ts';
 import { rabbitmqPubSub } from '../../src/components/rabbitmq/index.ts';
 import { redisPubSub } from '../../src/components/redis/index.ts';
 import { changesChannel, stateKeys } from '../../src/components/redis/state-keys.ts';
-import { request, type SidecarResponse, type SubscriptionOptions } from '../../src/index.ts';
+import { type RouteSubscription, request, type SidecarResponse } from '../../src/index.ts';
 import { TestSidecar } from '../support/sidecar.ts';
 
 const NOWHERE = '127.0.0.1:9';
@@ -42,7 +42,7 @@ const RESERVED: readonly (readonly [component: string, topic: string, why: strin
 
 async function withComponent(
   component: string,
-  subscriptions: readonly SubscriptionOptions[] = [],
+  subscriptions: readonly RouteSubscription[] = [],
 ): Promise<TestSidecar> {
   const components = [COMPONENTS[component]?.() ?? memoryPubSub('pubsub')];
   return new TestSidecar({ components, subscriptions, app: { fetch: () => new Response() } }).start();

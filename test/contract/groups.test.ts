@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { durablePubSub, memoryPubSub, Sidecar, type SubscribeOptionsInCode, sharedState } from '../../src/index.ts';
+import { durablePubSub, memoryPubSub, Sidecar, type SubscribeOptions, sharedState } from '../../src/index.ts';
 import { patientClock } from '../support/clock.ts';
 import { KeptStore } from '../support/kept-store.ts';
 import { startWorld, type World } from '../support/world.ts';
@@ -9,7 +9,7 @@ const paths = ({ deliveries }: World): string[] => deliveries.map(({ path }) => 
 const listed = (world: World): readonly Readonly<Record<string, unknown>>[] =>
   world.sidecar.metadata.get().subscriptions as never;
 
-const subscribe = async (world: World, options: SubscribeOptionsInCode = {}, topic = 'orders') => {
+const subscribe = async (world: World, options: SubscribeOptions = {}, topic = 'orders') => {
   const got: unknown[] = [];
   const handler = ({ data }: { data?: unknown }): void => void got.push(data);
   const subscription = await world.sidecar.pubsub.subscribe('pubsub', topic, handler, options);
@@ -102,7 +102,7 @@ describe('a second subscription of a topic', () => {
     await expect(subscribe(world, { group: world.sidecar.appId })).rejects.toThrow('already, in code');
   });
 
-  test.each<[SubscribeOptionsInCode, SubscribeOptionsInCode]>([
+  test.each<[SubscribeOptions, SubscribeOptions]>([
     [{}, { competing: true }],
     [{ competing: true }, {}],
     [{ competing: true }, { competing: true }],

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import {
   nodeListener,
   type PubSubDefinition,
+  type RouteSubscription,
   Sidecar,
   type SidecarOptions,
-  type SubscriptionOptions,
 } from '../../src/index.ts';
 import { type Answering, RecordingApp } from './app.ts';
 import { type Answer, type Listening, listen, type Sent, send } from './http.ts';
@@ -28,7 +28,7 @@ export interface BrokerWorldOptions {
   readonly component: PubSubDefinition;
   readonly appId?: string;
   /** Subscriptions of the application to the component. */
-  readonly subscriptions?: readonly Omit<SubscriptionOptions, 'pubsubname'>[];
+  readonly subscriptions?: readonly Omit<RouteSubscription, 'pubsubname'>[];
   readonly answer?: Answering;
   readonly options?: Partial<SidecarOptions>;
 }

@@ -7,9 +7,9 @@ import {
   type MessageHandler,
   memoryPubSub,
   type PubSubDefinition,
-  type QueueName,
+  type QueueRef,
   type StateDefinition,
-  type SubscribeOptionsInCode,
+  type SubscribeOptions,
 } from '../../src/index.ts';
 import { patientClock } from './clock.ts';
 import { KeptStore } from './kept-store.ts';
@@ -92,7 +92,7 @@ export class QueueWorld extends TestSidecar {
   }
 
   /** The name of a queue of the component; the group is that of this application. */
-  queue(topic: string, group = 'shop'): QueueName {
+  queue(topic: string, group = 'shop'): QueueRef {
     return { pubsubName: 'pubsub', topic, group };
   }
 
@@ -104,7 +104,7 @@ export class QueueWorld extends TestSidecar {
   /** Subscribes with a function that notes what it gets, and answers with `handler`, if there is one. */
   async subscribe(
     topic: string,
-    options: SubscribeOptionsInCode = {},
+    options: SubscribeOptions = {},
     handler?: MessageHandler<unknown>,
   ): Promise<() => Promise<void>> {
     const subscription = await this.pubsub.subscribe(

@@ -1,10 +1,10 @@
 import type { MessageCommits } from '../../components/message-commits.ts';
 import type {
   ComponentSubscription,
+  ConsumerOptions,
   Message,
   PublishFailure,
   PubSubComponent,
-  SubscribeOptions,
 } from '../../components/pubsub.ts';
 import type { QueueAccess } from '../../components/queue-access.ts';
 import { outside } from '../../util/outside.ts';
@@ -24,8 +24,8 @@ export class OutsidePubSub implements PubSubComponent {
     return outside(() => this.#component.publish(messages));
   }
 
-  async subscribe(options: SubscribeOptions): Promise<ComponentSubscription> {
-    const deliver: SubscribeOptions['deliver'] = (deliveries) => outside(() => options.deliver(deliveries));
+  async subscribe(options: ConsumerOptions): Promise<ComponentSubscription> {
+    const deliver: ConsumerOptions['deliver'] = (deliveries) => outside(() => options.deliver(deliveries));
     const subscription = await outside(() => this.#component.subscribe({ ...options, deliver }));
     return {
       pause: () => outside(() => subscription.pause()),

@@ -16,8 +16,8 @@ import type { SubscriptionState } from './delivery/precedence.ts';
 import {
   parseSubscription,
   parseSubscriptions,
+  type RouteSubscription,
   type Subscriber,
-  type SubscriptionOptions,
   type SubscriptionSpec,
 } from './delivery/subscription.ts';
 import type { SubscriptionInfo } from './delivery/subscription-info.ts';
@@ -40,7 +40,7 @@ import { maySubscribe } from './scopes.ts';
 export interface PubSubServiceDeps extends DeliveryDeps {
   /** The components that the application may use. */
   readonly definitions: readonly PubSubDefinition[];
-  readonly subscriptions: readonly SubscriptionOptions[];
+  readonly subscriptions: readonly RouteSubscription[];
   readonly resiliency: Resiliency;
   /** Whether an application exists that takes messages. */
   readonly hasApp: boolean;
@@ -151,7 +151,7 @@ export class PubSubService implements BlockService {
    * Delivers messages to a function; call the returned function to end that. Before the components are open this is
    * noted: the function's group is there before any message can be published, and it is called from the start on.
    */
-  async subscribe(options: SubscriptionOptions, makeDeliver: MakeDeliver): Promise<() => Promise<void>> {
+  async subscribe(options: RouteSubscription, makeDeliver: MakeDeliver): Promise<() => Promise<void>> {
     if (!this.#isOpen && !this.#hasStopped) return this.attach(options, makeDeliver);
     if (this.#hasBegun || this.#hasStopped) this.admit();
     const spec = this.#specInCode(options);
@@ -161,7 +161,7 @@ export class PubSubService implements BlockService {
   }
 
   /** Notes a function for the start; call the returned function to take it back, or to end it. */
-  attach(options: SubscriptionOptions, makeDeliver: MakeDeliver): () => Promise<void> {
+  attach(options: RouteSubscription, makeDeliver: MakeDeliver): () => Promise<void> {
     const attached: Attached = { spec: this.#specInCode(options), makeDeliver };
     this.#attached.add(attached);
     return async () => {
@@ -170,7 +170,7 @@ export class PubSubService implements BlockService {
     };
   }
 
-  #specInCode(options: SubscriptionOptions): SubscriptionSpec {
+  #specInCode(options: RouteSubscription): SubscriptionSpec {
     const spec = parseSubscription(options, 'STREAMING', this.#subscriber);
     if ('problem' in spec) throw new SidecarError('ERR_CONFIGURATION', spec.problem);
     const { pubsubName, topic } = spec;

@@ -3,14 +3,14 @@ import { ANY_TEXT, ANYTHING, badRequest, checkOptions, type OptionFields } from 
 import { NO_METADATA } from '../request-metadata.ts';
 import { deliverData, deliverEvents, type MakeDeliver } from './delivery/code-handler.ts';
 import type { SubscriptionDefinition } from './delivery/define-subscription.ts';
-import { checkSubscribeOptions, type SubscribeOptionsInCode, type Subscription } from './delivery/subscribe-options.ts';
-import type { MessageHandler, SubscriptionOptions, TopicHandler } from './delivery/subscription.ts';
-import type { QueueName, SubscriptionInfo } from './delivery/subscription-info.ts';
+import { checkSubscribeOptions, type SubscribeOptions, type Subscription } from './delivery/subscribe-options.ts';
+import type { MessageHandler, RouteSubscription, TopicHandler } from './delivery/subscription.ts';
+import type { QueueRef, SubscriptionInfo } from './delivery/subscription-info.ts';
 import type {
   MessageSelection,
-  QueuedPage,
-  QueueReadOptions,
-  QueueState,
+  QueueInfo,
+  QueuePage,
+  QueuePageOptions,
   RedeliverOptions,
   RouteExplanation,
 } from './operating/queue-types.ts';
@@ -39,7 +39,7 @@ const EXPLAIN_FIELDS: OptionFields<Pick<PublishOptions, 'contentType'>> = { cont
 
 /** A subscription in code, checked as far as it can be without its component. */
 interface Prepared {
-  readonly options: SubscriptionOptions;
+  readonly options: RouteSubscription;
   readonly makeDeliver: MakeDeliver;
 }
 
@@ -188,14 +188,14 @@ export class PubSub {
   subscribe<Output>(
     topic: TopicDefinition<unknown, Output>,
     handler: TopicHandler<Output>,
-    options?: SubscribeOptionsInCode,
+    options?: SubscribeOptions,
   ): Promise<Subscription>;
   /** Calls a function for every message of the topic of a name. It gets the event, whose `data` may be absent. */
   subscribe<T = unknown>(
     pubsubName: string,
     topic: string,
     handler: MessageHandler<T>,
-    options?: SubscribeOptionsInCode,
+    options?: SubscribeOptions,
   ): Promise<Subscription>;
   async subscribe(to: TopicDefinition | string, ...rest: readonly unknown[]): Promise<Subscription> {
     const [first, second, third] = rest;
@@ -212,13 +212,13 @@ export class PubSub {
   }
 
   #byName(destination: PublishDestination, handler: unknown, given: unknown = {}): Prepared {
-    const options = optionsInCode(destination, handler, given as SubscribeOptionsInCode);
+    const options = optionsInCode(destination, handler, given as SubscribeOptions);
     return { options, makeDeliver: deliverEvents(handler as MessageHandler<unknown>) };
   }
 
   #typed(topic: TopicDefinition, handler: unknown, given: unknown = {}): Prepared {
     checkTopic(topic, 'the topic of subscribe');
-    const options = optionsInCode(this.#service.destinationOf(topic), handler, given as SubscribeOptionsInCode);
+    const options = optionsInCode(this.#service.destinationOf(topic), handler, given as SubscribeOptions);
     return { options, makeDeliver: deliverData(topic, handler as TopicHandler<unknown>) };
   }
 
@@ -233,9 +233,7 @@ export class PubSub {
    *   console.log(`${topic} → ${group}: ${ready} ready`);
    * ```
    */
-  async queues(
-    options: { readonly pubsubName?: string; readonly topic?: string } = {},
-  ): Promise<readonly QueueState[]> {
+  async queues(options: { readonly pubsubName?: string; readonly topic?: string } = {}): Promise<readonly QueueInfo[]> {
     checkOptions('options of queues', options, LIST_FIELDS, badRequest);
     this.#service.admit();
     return this.#service.queues.list(options.pubsubName, options.topic);
@@ -253,7 +251,7 @@ export class PubSub {
    * for (const { key, message } of messages) console.log(key, message.deadLetter?.reason);
    * ```
    */
-  async messages(queue: QueueName, options: QueueReadOptions = {}): Promise<QueuedPage> {
+  async messages(queue: QueueRef, options: QueuePageOptions = {}): Promise<QueuePage> {
     this.#service.admit();
     return this.#service.queues.read(queue, options);
   }
@@ -263,7 +261,7 @@ export class PubSub {
    *
    * @throws SidecarError `ERR_QUEUE_NOT_FOUND`; `ERR_BAD_REQUEST`.
    */
-  async message(queue: QueueName, key: string): Promise<QueueEntry | undefined> {
+  async message(queue: QueueRef, key: string): Promise<QueueEntry | undefined> {
     this.#service.admit();
     return this.#service.queues.find(queue, key);
   }
@@ -283,7 +281,7 @@ export class PubSub {
    * await sidecar.pubsub.redeliver(failed, 'all');
    * ```
    */
-  async redeliver(queue: QueueName, selection: MessageSelection, options: RedeliverOptions = {}): Promise<number> {
+  async redeliver(queue: QueueRef, selection: MessageSelection, options: RedeliverOptions = {}): Promise<number> {
     this.#service.admit();
     return this.#service.queues.redeliver(queue, selection, options);
   }
@@ -299,7 +297,7 @@ export class PubSub {
    * await sidecar.pubsub.discard(failed, { reason: 'no such customer' });
    * ```
    */
-  async discard(queue: QueueName, selection: MessageSelection): Promise<number> {
+  async discard(queue: QueueRef, selection: MessageSelection): Promise<number> {
     this.#service.admit();
     return this.#service.queues.discard(queue, selection);
   }
@@ -310,7 +308,7 @@ export class PubSub {
    * @returns how many were removed
    * @throws SidecarError like {@link PubSub.redeliver}.
    */
-  purge(queue: QueueName): Promise<number> {
+  purge(queue: QueueRef): Promise<number> {
     return this.discard(queue, 'all');
   }
 
@@ -324,13 +322,13 @@ export class PubSub {
    * await sidecar.pubsub.pause({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
    * ```
    */
-  async pause(queue: QueueName): Promise<void> {
+  async pause(queue: QueueRef): Promise<void> {
     this.#service.admit();
     await this.#service.queues.setPaused(queue, true);
   }
 
   /** Delivers the messages of a queue again. */
-  async resume(queue: QueueName): Promise<void> {
+  async resume(queue: QueueRef): Promise<void> {
     this.#service.admit();
     await this.#service.queues.setPaused(queue, false);
   }
@@ -344,7 +342,7 @@ export class PubSub {
    * await sidecar.pubsub.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop/audit' });
    * ```
    */
-  async addGroup(queue: QueueName): Promise<boolean> {
+  async addGroup(queue: QueueRef): Promise<boolean> {
     this.#service.admit();
     return this.#service.queues.addGroup(queue);
   }
@@ -359,7 +357,7 @@ export class PubSub {
    * await sidecar.pubsub.removeGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop/audit' });
    * ```
    */
-  async removeGroup(queue: QueueName): Promise<boolean> {
+  async removeGroup(queue: QueueRef): Promise<boolean> {
     this.#service.admit();
     return this.#service.queues.removeGroup(queue);
   }
@@ -411,8 +409,8 @@ function isDefinition(to: TopicDefinition | string): to is TopicDefinition {
 function optionsInCode(
   { pubsubName, topic }: PublishDestination,
   handler: unknown,
-  options: SubscribeOptionsInCode,
-): SubscriptionOptions {
+  options: SubscribeOptions,
+): RouteSubscription {
   checkSubscribeOptions(topic, handler, options);
   const { rawPayload, metadata, ...rest } = options;
   const raw = rawPayload ? { rawPayload: 'true' } : {};

@@ -1,10 +1,10 @@
 import type { MessageCommits } from '../../components/message-commits.ts';
 import type {
   ComponentSubscription,
+  ConsumerOptions,
   Message,
   PublishFailure,
   PubSubComponent,
-  SubscribeOptions,
 } from '../../components/pubsub.ts';
 import type { QueueAccess } from '../../components/queue-access.ts';
 import { isError, messageOf } from '../../errors.ts';
@@ -46,7 +46,7 @@ export class ResilientPubSub implements PubSubComponent {
     }
   }
 
-  subscribe(options: SubscribeOptions): Promise<ComponentSubscription> {
+  subscribe(options: ConsumerOptions): Promise<ComponentSubscription> {
     return this.#component.subscribe(options);
   }
 

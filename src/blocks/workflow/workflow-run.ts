@@ -3,7 +3,7 @@ import { errorOfFailure, type WorkflowFailure } from './model/failure.ts';
 import type { InstanceView, WorkflowState, WorkflowStatus } from './model/instance.ts';
 import { checkIsText } from './model/instance-id.ts';
 import { textOfValue } from './model/payload.ts';
-import type { WaitOptions } from './operations/completions.ts';
+import type { WorkflowWaitOptions } from './operations/completions.ts';
 import { stateOf } from './storage/render-instance.ts';
 import type { WorkflowService } from './workflow-service.ts';
 
@@ -86,7 +86,7 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
    * console.log(receipt);
    * ```
    */
-  async result(options?: WaitOptions): Promise<Output> {
+  async result(options?: WorkflowWaitOptions): Promise<Output> {
     const state = await this.ended(options);
     if (state.status !== 'COMPLETED') throw new WorkflowFailedError(state);
     // An output of `undefined` is of the type, then.
@@ -99,7 +99,7 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
    *
    * @throws SidecarError as `result`.
    */
-  async ended(options?: WaitOptions): Promise<WorkflowState<Input, Output>> {
+  async ended(options?: WorkflowWaitOptions): Promise<WorkflowState<Input, Output>> {
     return this.#stateOf(await this.#service.waitForCompletion(this.instanceId, options));
   }
 

@@ -9,17 +9,17 @@ import type { WorkflowsDeps } from './engine/workflows-deps.ts';
 import type { HostPeer } from './forwarding/call.ts';
 import { Forwarding, type HostIdentity, type ThroughStore } from './forwarding/forwarding.ts';
 import type { InboundCallsDeps } from './forwarding/inbound-calls.ts';
-import type { StartOptions } from './model/definition.ts';
+import type { WorkflowStartOptions } from './model/definition.ts';
 import { type InstanceView, isFinished, type WorkflowHistoryEvent } from './model/instance.ts';
 import { canBeInstanceId, newInstanceId } from './model/instance-id.ts';
 import { notFound } from './model/not-found.ts';
 import { type Payload, textOfValue } from './model/payload.ts';
-import { Completions, type WaitOptions } from './operations/completions.ts';
-import { type InstancePage, type ListOptions, listInstances } from './operations/list.ts';
+import { Completions, type WorkflowWaitOptions } from './operations/completions.ts';
+import { listInstances, type WorkflowListOptions, type WorkflowPage } from './operations/list.ts';
 import { type Start, startInstance } from './operations/operations.ts';
 import { checkEventName, checkInput, parseStart } from './operations/parse-call.ts';
 import { purge } from './operations/purge.ts';
-import { parseRerun, type RerunOptions, rerunInstance } from './operations/rerun.ts';
+import { parseRerun, rerunInstance, type WorkflowRerunOptions } from './operations/rerun.ts';
 import { sendEvent } from './operations/send.ts';
 import { Waits } from './operations/waits.ts';
 import type { InstanceWork, OutsideEvent } from './operations/work.ts';
@@ -67,7 +67,7 @@ export class WorkflowService implements BlockService {
   }
 
   /** Starts an instance and answers its ID. */
-  async startInstance(name: string, input: Payload, options: StartOptions = {}): Promise<string> {
+  async startInstance(name: string, input: Payload, options: WorkflowStartOptions = {}): Promise<string> {
     this.#deps.admit();
     const start = parseStart({ name, input }, options, () => this.#newInstanceId(name));
     const { probe } = this.#deps;
@@ -101,7 +101,7 @@ export class WorkflowService implements BlockService {
   }
 
   /** Runs an instance that is over again, as a new one; answers its ID. `text` is the input, if it is text already. */
-  async rerun(of: string, options: RerunOptions, text?: string): Promise<string> {
+  async rerun(of: string, options: WorkflowRerunOptions, text?: string): Promise<string> {
     const { clock, newId } = this.#deps;
     const rerun = parseRerun(of, options, () => newInstanceId(clock.now(), newId()));
     const what = 'the input of the workflow';
@@ -151,7 +151,7 @@ export class WorkflowService implements BlockService {
   }
 
   /** A page of instances, without their inputs. */
-  list(options: ListOptions): Promise<InstancePage> {
+  list(options: WorkflowListOptions): Promise<WorkflowPage> {
     return this.#call('ERR_GET_WORKFLOW', (engine) => listInstances(engine, options));
   }
 
@@ -181,12 +181,12 @@ export class WorkflowService implements BlockService {
   }
 
   /** Waits until an instance is over. */
-  waitForCompletion(instanceId: string, options: WaitOptions = {}): Promise<InstanceView> {
+  waitForCompletion(instanceId: string, options: WorkflowWaitOptions = {}): Promise<InstanceView> {
     return this.#waits.until(instanceId, { until: 'over' }, options);
   }
 
   /** Waits until an instance has begun. */
-  waitForStart(instanceId: string, options: WaitOptions = {}): Promise<InstanceView> {
+  waitForStart(instanceId: string, options: WorkflowWaitOptions = {}): Promise<InstanceView> {
     return this.#waits.until(instanceId, { until: 'begun' }, options);
   }
 

@@ -4,16 +4,16 @@ import type {
   ActivityLike,
   InputAndStart,
   Replacement,
-  StartOptions,
   WorkflowDefinition,
   WorkflowFunction,
   WorkflowLike,
+  WorkflowStartOptions,
 } from './model/definition.ts';
 import type { WorkflowHistoryEvent, WorkflowState } from './model/instance.ts';
 import { textOfValue } from './model/payload.ts';
-import { type BulkOptions, type BulkResult, inBulk, NOT_OVER, OVER } from './operations/bulk.ts';
-import type { InstancePage, ListOptions } from './operations/list.ts';
-import type { RerunOptions } from './operations/rerun.ts';
+import { inBulk, NOT_OVER, OVER, type WorkflowBulkOptions, type WorkflowBulkResult } from './operations/bulk.ts';
+import type { WorkflowListOptions, WorkflowPage } from './operations/list.ts';
+import type { WorkflowRerunOptions } from './operations/rerun.ts';
 import { stateOf } from './storage/render-instance.ts';
 import { WorkflowRun } from './workflow-run.ts';
 import type { WorkflowService } from './workflow-service.ts';
@@ -125,8 +125,8 @@ export class Workflows {
     ...rest: InputAndStart<Input>
   ): Promise<WorkflowRun<Input, Output>>;
   /** Starts an instance of the workflow that is registered under a name. */
-  async start(name: string, input?: unknown, options?: StartOptions): Promise<WorkflowRun>;
-  async start(workflow: WorkflowLike | string, input?: unknown, options?: StartOptions): Promise<WorkflowRun> {
+  async start(name: string, input?: unknown, options?: WorkflowStartOptions): Promise<WorkflowRun>;
+  async start(workflow: WorkflowLike | string, input?: unknown, options?: WorkflowStartOptions): Promise<WorkflowRun> {
     const typed = typeof workflow === 'string' ? undefined : this.service.registry.workflow(workflow);
     const name = typed ?? (workflow as string);
     const id = await this.service.startInstance(name, textOfValue(input, 'the input of the workflow'), options);
@@ -270,7 +270,7 @@ export class Workflows {
    * await sidecar.workflows.rerun('order-1', { from: 'failure' });
    * ```
    */
-  async rerun(instanceId: string, options: RerunOptions = {}): Promise<WorkflowRun> {
+  async rerun(instanceId: string, options: WorkflowRerunOptions = {}): Promise<WorkflowRun> {
     return new WorkflowRun(this.service, await this.service.rerun(instanceId, options), undefined);
   }
 
@@ -283,7 +283,7 @@ export class Workflows {
    * ```
    * @throws SidecarError `ERR_BAD_REQUEST` for an empty filter, and for one that cannot be understood.
    */
-  async terminateAll(filter: BulkOptions, output?: unknown): Promise<BulkResult> {
+  async terminateAll(filter: WorkflowBulkOptions, output?: unknown): Promise<WorkflowBulkResult> {
     const text = textOfValue(output, 'the output');
     return inBulk(filter, { statuses: NOT_OVER, ...this.#bulk, act: (id) => this.service.terminate(id, text) });
   }
@@ -296,7 +296,7 @@ export class Workflows {
    * await sidecar.workflows.purgeAll({ status: 'COMPLETED', limit: 10_000 });
    * ```
    */
-  async purgeAll(filter: BulkOptions): Promise<BulkResult> {
+  async purgeAll(filter: WorkflowBulkOptions): Promise<WorkflowBulkResult> {
     return inBulk(filter, { statuses: OVER, ...this.#bulk, act: (id) => this.service.purgeIfThere(id) });
   }
 
@@ -311,12 +311,15 @@ export class Workflows {
    * console.log(done, failed);
    * ```
    */
-  async rerunAll(filter: BulkOptions, options: Pick<RerunOptions, 'from'> = {}): Promise<BulkResult> {
+  async rerunAll(
+    filter: WorkflowBulkOptions,
+    options: Pick<WorkflowRerunOptions, 'from'> = {},
+  ): Promise<WorkflowBulkResult> {
     const statuses = options.from === 'failure' ? (['FAILED'] as const) : OVER;
     return inBulk(filter, { statuses, ...this.#bulk, act: (id) => this.service.rerun(id, options) });
   }
 
-  get #bulk(): { readonly list: (options: ListOptions) => Promise<InstancePage> } {
+  get #bulk(): { readonly list: (options: WorkflowListOptions) => Promise<WorkflowPage> } {
     return { list: (options) => this.service.list(options) };
   }
 
@@ -329,7 +332,7 @@ export class Workflows {
    * for (const { instanceId, failure } of instances) console.log(instanceId, failure?.message);
    * ```
    */
-  list(options: ListOptions = {}): Promise<InstancePage> {
+  list(options: WorkflowListOptions = {}): Promise<WorkflowPage> {
     return this.service.list(options);
   }
 

@@ -4,8 +4,8 @@ import type {
   DeadLetter,
   DeadLettersReply,
   DiscardBody,
+  InspectedQueue,
   QueuedMessageReply,
-  QueueInfo,
   RedeliverBody,
   Selection,
 } from '../../inspector/api/queues.ts';
@@ -215,12 +215,12 @@ async function changeEach(call: Call, parts: readonly DiscardBody[], { path, wha
   if (failed > 0) throw new CommandFailure(`${failed} of ${parts.length} queues could not be changed`);
 }
 
-function isMeant({ flags }: Call, { pubsubName, topic }: QueueInfo): boolean {
+function isMeant({ flags }: Call, { pubsubName, topic }: InspectedQueue): boolean {
   const [component, wanted] = [flags.text('pubsub'), flags.text('topic')];
   return (component === undefined || component === pubsubName) && (wanted === undefined || wanted === topic);
 }
 
-function question({ app }: Call, verb: string, queues: readonly QueueInfo[], selection: Selection): string {
+function question({ app }: Call, verb: string, queues: readonly InspectedQueue[], selection: Selection): string {
   const places = queues.map(nameOf).join(', ');
   if (selection !== 'all') return `${verb} the dead letters of ${places} in ${app} that the filters mean for good?`;
   return `${verb} ${waitingIn(queues, 'dead letter')} of ${places} in ${app} for good?`;

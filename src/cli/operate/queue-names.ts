@@ -1,10 +1,10 @@
-import type { QueueInfo, QueuesReply } from '../../inspector/api/queues.ts';
+import type { InspectedQueue, QueuesReply } from '../../inspector/api/queues.ts';
 import { didYouMean } from '../../util/suggest.ts';
 import { CommandFailure } from '../failure.ts';
 import type { Call } from './action.ts';
 import { counted } from './text.ts';
 
-type NamedQueue = Pick<QueueInfo, 'pubsubName' | 'topic' | 'group'>;
+type NamedQueue = Pick<InspectedQueue, 'pubsubName' | 'topic' | 'group'>;
 
 /** The name of a queue on the command line. */
 export function nameOf({ topic, group }: Pick<NamedQueue, 'topic' | 'group'>): string {
@@ -12,7 +12,7 @@ export function nameOf({ topic, group }: Pick<NamedQueue, 'topic' | 'group'>): s
 }
 
 /** How many messages wait in queues, in words: a queue counts only so far. */
-export function waitingIn(queues: readonly QueueInfo[], what: string): string {
+export function waitingIn(queues: readonly InspectedQueue[], what: string): string {
   const count = queues.reduce((sum, { ready, delayed }) => sum + ready + delayed, 0);
   return `${queues.some(({ isCapped }) => isCapped) ? 'more than ' : ''}${counted(count, what)}`;
 }
@@ -29,7 +29,7 @@ export async function queuesOf(call: Call): Promise<QueuesReply> {
 }
 
 /** The queues that `TOPIC` or `TOPIC/GROUP` means. Topics and groups may contain slashes. @throws Failure for none. */
-export async function queuesNamed(call: Call, name: string): Promise<readonly QueueInfo[]> {
+export async function queuesNamed(call: Call, name: string): Promise<readonly InspectedQueue[]> {
   const { queues } = await queuesOf(call);
   const exact = queues.filter((queue) => nameOf(queue) === name);
   const meant = exact.length > 0 ? exact : queues.filter(({ topic }) => topic === name);
@@ -39,7 +39,7 @@ export async function queuesNamed(call: Call, name: string): Promise<readonly Qu
 }
 
 /** The one queue that a name means. @throws Failure for none, or several. */
-export async function queueNamed(call: Call, name: string): Promise<QueueInfo> {
+export async function queueNamed(call: Call, name: string): Promise<InspectedQueue> {
   const [queue, ...others] = await queuesNamed(call, name);
   if (queue === undefined) throw new CommandFailure(`there is no queue ${JSON.stringify(name)}`);
   if (others.length === 0) return queue;

@@ -1,9 +1,9 @@
 import type {
   ChangedReply,
   CountReply,
+  InspectedQueue,
   QueuedMessage,
   QueuedMessagesReply,
-  QueueInfo,
 } from '../../inspector/api/queues.ts';
 import type { Action, ActionGroup, Call } from './action.ts';
 import { PAGE_FLAGS, PUBSUB, YES } from './flags.ts';
@@ -23,9 +23,9 @@ async function list(call: Call): Promise<void> {
 }
 
 /** The component is named only where there are several. */
-function columnsOf(queues: readonly QueueInfo[], now: number): readonly Column<QueueInfo>[] {
+function columnsOf(queues: readonly InspectedQueue[], now: number): readonly Column<InspectedQueue>[] {
   const components = new Set(queues.map(({ pubsubName }) => pubsubName));
-  const component: Column<QueueInfo> = { title: 'PUBSUB', of: ({ pubsubName }) => pubsubName };
+  const component: Column<InspectedQueue> = { title: 'PUBSUB', of: ({ pubsubName }) => pubsubName };
   return [
     ...(components.size > 1 ? [component] : []),
     { title: 'TOPIC/GROUP', of: nameOf, isLong: true },
@@ -38,11 +38,11 @@ function columnsOf(queues: readonly QueueInfo[], now: number): readonly Column<Q
   ];
 }
 
-function readyOf({ ready, isCapped }: QueueInfo): string {
+function readyOf({ ready, isCapped }: InspectedQueue): string {
   return `${ready}${isCapped ? '+' : ''}`;
 }
 
-function stateOf({ isPaused, isAbandoned, isDeadLetter }: QueueInfo): string {
+function stateOf({ isPaused, isAbandoned, isDeadLetter }: InspectedQueue): string {
   const states = [isPaused && 'paused', isDeadLetter && 'dead letters', isAbandoned && 'read by nobody'];
   return states.filter((state) => state !== false).join(', ');
 }
@@ -122,7 +122,7 @@ async function addGroup(call: Call): Promise<void> {
   call.done(reply, reply.changed ? `${nameOf(name)} was added` : `${nameOf(name)} was there already`);
 }
 
-function onlyComponent(call: Call, queues: readonly QueueInfo[]): string {
+function onlyComponent(call: Call, queues: readonly InspectedQueue[]): string {
   const names = new Set(queues.map(({ pubsubName }) => pubsubName));
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;

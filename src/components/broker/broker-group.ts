@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../util/clock.ts';
 import { Deque } from '../../util/deque.ts';
 import { type Link, Linked } from '../../util/linked.ts';
 import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
-import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
+import type { ComponentSubscription, ConsumerOptions, Message } from '../pubsub.ts';
 import type { Held, Line, LineOptions, LineReceiver, Received, Unsettled } from './line.ts';
 
 /** The most messages that are fetched ahead of those in flight. */
@@ -86,7 +86,7 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
   }
 
   /** Adds a consumer; the first one opens the line. */
-  async join(options: SubscribeOptions): Promise<ComponentSubscription> {
+  async join(options: ConsumerOptions): Promise<ComponentSubscription> {
     const ordered = options.ordered ? 1 : 0;
     this.#ordered += ordered;
     this.#maxInFlight += options.maxInFlight;

@@ -3,11 +3,11 @@ import { Expected } from '../../util/expected.ts';
 import type { ComponentContext } from '../component.ts';
 import type {
   ComponentSubscription,
+  ConsumerOptions,
   Message,
   PublishFailure,
   PubSubComponent,
   PubSubDefinition,
-  SubscribeOptions,
   TopicScopes,
 } from '../pubsub.ts';
 import { BrokerGroup } from './broker-group.ts';
@@ -103,7 +103,7 @@ class BrokerPubSub<Handle> implements PubSubComponent {
     return this.#deadlines.limit((deadline) => this.#client.publish(messages, deadline));
   }
 
-  async subscribe(options: SubscribeOptions): Promise<ComponentSubscription> {
+  async subscribe(options: ConsumerOptions): Promise<ComponentSubscription> {
     if (this.#closed !== undefined) throw closedError();
     const key = JSON.stringify([options.topic, options.group]);
     const group = this.#groups.get(key) ?? this.#addGroup(key, options);
@@ -137,7 +137,7 @@ class BrokerPubSub<Handle> implements PubSubComponent {
     if (!group.hasConsumers && this.#groups.get(key) === group) this.#groups.delete(key);
   }
 
-  #addGroup(key: string, { topic, group, metadata = {} }: SubscribeOptions): BrokerGroup<Handle> {
+  #addGroup(key: string, { topic, group, metadata = {} }: ConsumerOptions): BrokerGroup<Handle> {
     const { clock, logger } = this.#context;
     const made = new BrokerGroup<Handle>({
       open: (options, receiver) => this.#client.openLine(options, receiver),

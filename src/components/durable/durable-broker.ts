@@ -6,7 +6,7 @@ import type { StateStore } from '../../state/store.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { MessageCommits } from '../message-commits.ts';
-import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
+import type { ComponentSubscription, ConsumerOptions, Message, PublishFailure } from '../pubsub.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import type { DeadLetterRetention } from '../retention.ts';
 import type { TopicPatterns } from '../topic-patterns.ts';
@@ -143,7 +143,7 @@ export class DurableBroker implements Broker {
    * Joins a group. The group exists from then on and collects messages, with or without consumers. A new group of an
    * expected application begins with the messages that were kept for it.
    */
-  async subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription> {
+  async subscribe(options: ConsumerOptions, context: ComponentContext): Promise<ComponentSubscription> {
     const { topic, group } = options;
     do {
       await this.#addGroup({ topic, group }, context.subscriber?.isExpected === true);

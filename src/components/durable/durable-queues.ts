@@ -7,7 +7,7 @@ import type {
   GroupQueue,
   QueueAccess,
   QueueEntry,
-  QueuePage,
+  QueueEntryPage,
   QueueRead,
   QueueSelection,
   QueueStatus,
@@ -86,7 +86,7 @@ export class DurableQueues implements QueueAccess {
     return findMessage(this.#stored(name, queue), key, queue.atWork());
   }
 
-  async read(name: GroupQueue, read: QueueRead): Promise<QueuePage> {
+  async read(name: GroupQueue, read: QueueRead): Promise<QueueEntryPage> {
     await this.#refreshGroups();
     const queue = this.#find(name);
     return readQueue(this.#stored(name, queue), read, queue.atWork());

@@ -1,7 +1,13 @@
 import { countEntries } from '../../state/count-entries.ts';
 import { keyAfter } from '../../state/keys.ts';
 import type { KeyedEntry, KeyRange } from '../../state/store.ts';
-import { MAX_COUNTED, type QueueEntry, type QueuePage, type QueueRead, type QueueStatus } from '../queue-access.ts';
+import {
+  MAX_COUNTED,
+  type QueueEntry,
+  type QueueEntryPage,
+  type QueueRead,
+  type QueueStatus,
+} from '../queue-access.ts';
 import { invalidCursor } from '../queue-errors.ts';
 import type { KnownGroup } from './consumer-groups.ts';
 import type { QueueLayout } from './layout.ts';
@@ -66,7 +72,7 @@ export async function readQueue(
   stored: StoredQueue,
   { state, cursor, limit, reverse = false }: QueueRead,
   atWork: ReadonlySet<number>,
-): Promise<QueuePage> {
+): Promise<QueueEntryPage> {
   const { readyRange, delayedRange } = stored.layout;
   const both = state === 'ready' ? [readyRange] : state === 'delayed' ? [delayedRange] : [readyRange, delayedRange];
   const ranges = reverse ? both.toReversed() : both;

@@ -2,7 +2,7 @@ import type { OwnedShard } from '../../kernel/owned-shards.ts';
 import { type Clock, sleep } from '../../util/clock.ts';
 import type { Workplace } from '../../util/workplaces.ts';
 import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
-import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
+import type { ComponentSubscription, ConsumerOptions, Message } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
 import type { GroupLease } from './group-lease.ts';
 import { HandOutGate } from './hand-out-gate.ts';
@@ -53,7 +53,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     lease.queue = this;
   }
 
-  join(options: SubscribeOptions, clock: Clock): ComponentSubscription {
+  join(options: ConsumerOptions, clock: Clock): ComponentSubscription {
     this.#settlements.clock = clock;
     this.#gate.isOrdered = options.ordered || (this.#gate.isOrdered && this.#dispatcher.hasConsumers);
     const consumer = this.#dispatcher.join(options, clock, () => {

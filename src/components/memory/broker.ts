@@ -1,7 +1,7 @@
 import type { Expected } from '../../util/expected.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
-import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
+import type { ComponentSubscription, ConsumerOptions, Message, PublishFailure } from '../pubsub.ts';
 import type { GroupQueue, QueueAccess } from '../queue-access.ts';
 import { type DeadLetterRetention, excessOf } from '../retention.ts';
 import { StartupPeriod } from '../startup-period.ts';
@@ -141,7 +141,7 @@ export class MemoryBroker implements Broker {
    * Adds a consumer to a group, which exists from then on. A new group of an expected application starts with the kept
    * messages.
    */
-  async subscribe(options: SubscribeOptions, { clock, subscriber }: ComponentContext): Promise<ComponentSubscription> {
+  async subscribe(options: ConsumerOptions, { clock, subscriber }: ComponentContext): Promise<ComponentSubscription> {
     const { topic, group: name } = options;
     const isNew = this.#topics.get(topic)?.get(name)?.keeps !== false;
     const group = this.#obtain({ topic, group: name });

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../util/clock.ts';
 import { Deque } from '../../util/deque.ts';
 import { type DispatchedMessage, Dispatcher, type MessageQueue } from '../dispatcher.ts';
-import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
+import type { ComponentSubscription, ConsumerOptions, Message } from '../pubsub.ts';
 import type { QueueEntry } from '../queue-access.ts';
 import { ABANDONED_AFTER_MS } from '../retention.ts';
 import type { HeldMessages } from './broker.ts';
@@ -54,7 +54,7 @@ export class MemoryGroup implements MessageQueue<MemoryMessage> {
     this.dispatcher.wake();
   }
 
-  join(options: SubscribeOptions, clock: Clock): ComponentSubscription {
+  join(options: ConsumerOptions, clock: Clock): ComponentSubscription {
     for (const [entry, delay] of this.#delayed) delay.timer ??= this.#startTimer(entry, delay.dueAt, clock);
     return this.dispatcher.join(options, clock, () => this.#left(clock));
   }

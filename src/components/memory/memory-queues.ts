@@ -3,7 +3,7 @@ import type {
   GroupQueue,
   QueueAccess,
   QueueEntry,
-  QueuePage,
+  QueueEntryPage,
   QueueRead,
   QueueSelection,
   QueueStatus,
@@ -50,7 +50,7 @@ export class MemoryQueues implements QueueAccess {
       .find((entry) => entry.key === key);
   }
 
-  async read(queue: GroupQueue, { state, cursor, limit, reverse = false }: QueueRead): Promise<QueuePage> {
+  async read(queue: GroupQueue, { state, cursor, limit, reverse = false }: QueueRead): Promise<QueueEntryPage> {
     const all = this.#find(queue)
       .entries()
       .filter((entry) => state === undefined || entry.state === state);

@@ -2,22 +2,22 @@ import type {
   DeadLetterFilter,
   DeadLetterOrigin,
   ExplainedSubscription,
-  QueueName,
-  QueueState,
+  QueueInfo,
+  QueueRef,
   SubscriptionInfo,
 } from '../../index.ts';
 import type { PayloadView } from './apps.ts';
 
-export type { DeadLetterFilter, QueueName, SubscriptionInfo } from '../../index.ts';
+export type { DeadLetterFilter, QueueRef, SubscriptionInfo } from '../../index.ts';
 
 /** `GET queues?pubsubName=&topic=` */
 export interface QueuesReply {
-  readonly queues: readonly QueueInfo[];
+  readonly queues: readonly InspectedQueue[];
   /** Components without access to their queues. */
   readonly unsupported: readonly string[];
 }
 
-export interface QueueInfo extends QueueState {
+export interface InspectedQueue extends QueueInfo {
   /** Whether its topic gets the dead letters of a subscription, or it keeps them. */
   readonly isDeadLetter: boolean;
   /** Whether it has no known reader. */
@@ -51,22 +51,22 @@ export interface QueuedMessagesReply {
 
 /** `GET queues/messages/one?pubsubName=&topic=&group=&key=&state=`: the message with up to 64 KiB of its data. */
 export interface QueuedMessageReply {
-  readonly queue: QueueName;
+  readonly queue: QueueRef;
   readonly message: QueuedMessage;
 }
 
 /**
  * `GET dead-letters?pubsubName=&topic=&fromTopic=&fromGroup=&reason=&since=&until=&cursor=&limit=&reverse=`: those of all queues
- * with {@link QueueInfo.isDeadLetter}. `topic` is that of the queue; the others are those of the origin.
+ * with {@link InspectedQueue.isDeadLetter}. `topic` is that of the queue; the others are those of the origin.
  */
 export interface DeadLettersReply {
   readonly messages: readonly DeadLetter[];
   readonly cursor?: string;
-  readonly queues: readonly QueueInfo[];
+  readonly queues: readonly InspectedQueue[];
 }
 
 export interface DeadLetter extends QueuedMessage {
-  readonly queue: QueueName;
+  readonly queue: QueueRef;
 }
 
 /** Which messages are meant. */
@@ -74,7 +74,7 @@ export type Selection = readonly string[] | 'all' | DeadLetterFilter;
 
 /** `POST queues/redeliver` */
 export interface RedeliverBody {
-  readonly queue: QueueName;
+  readonly queue: QueueRef;
   readonly selection: Selection;
   /** New data of one message: text, JSON if `isJson`. */
   readonly data?: { readonly text: string; readonly isJson: boolean };
@@ -83,7 +83,7 @@ export interface RedeliverBody {
 
 /** `POST queues/discard` */
 export interface DiscardBody {
-  readonly queue: QueueName;
+  readonly queue: QueueRef;
   readonly selection: Selection;
 }
 
@@ -94,7 +94,7 @@ export interface CountReply {
 
 /** `POST queues/purge`, `queues/pause`, `queues/resume`, `queues/add-group`, `queues/remove-group` */
 export interface QueueBody {
-  readonly queue: QueueName;
+  readonly queue: QueueRef;
 }
 
 /** `POST` of what may change nothing. */

@@ -1,4 +1,4 @@
-import type { QueueState, SubscriptionInfo, WorkflowState } from '../../index.ts';
+import type { QueueInfo, SubscriptionInfo, WorkflowState } from '../../index.ts';
 import type { Sidecar } from '../../sidecar/sidecar.ts';
 import type { Attention } from '../api/live.ts';
 
@@ -133,11 +133,11 @@ async function ofQueues({ pubsub }: Sidecar): Promise<readonly Attention[]> {
   return [...letters, ...paused];
 }
 
-function isDead({ pubsubName, topic, keepsDeadLetters }: QueueState, dead: ReadonlySet<string>): boolean {
+function isDead({ pubsubName, topic, keepsDeadLetters }: QueueInfo, dead: ReadonlySet<string>): boolean {
   return keepsDeadLetters || dead.has(keyOf(pubsubName, topic));
 }
 
-function waiting({ ready, delayed }: QueueState): number {
+function waiting({ ready, delayed }: QueueInfo): number {
   return ready + delayed;
 }
 

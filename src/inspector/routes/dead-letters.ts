@@ -1,8 +1,8 @@
 import { SidecarError } from '../../errors.ts';
-import type { DeadLetterOrigin, QueueEntry, QueueName } from '../../index.ts';
+import type { DeadLetterOrigin, QueueEntry, QueueRef } from '../../index.ts';
 import type { Sidecar } from '../../sidecar/sidecar.ts';
 import { checkLimit } from '../../util/check-limit.ts';
-import type { DeadLetter, DeadLettersReply, QueueInfo } from '../api/queues.ts';
+import type { DeadLetter, DeadLettersReply, InspectedQueue } from '../api/queues.ts';
 import type { PayloadViews } from '../payload.ts';
 import type { Query } from '../query.ts';
 import type { ApiRoute } from '../route.ts';
@@ -35,7 +35,7 @@ async function listDeadLetters(sidecar: Sidecar, query: Query, views: PayloadVie
 
 /** A place in the dead letters of all queues: in a queue, after the page that has this cursor. */
 interface Place {
-  readonly queue: QueueName;
+  readonly queue: QueueRef;
   readonly cursor?: string | undefined;
 }
 
@@ -53,7 +53,7 @@ interface Found {
 }
 
 /** Reads queue after queue, until the page is full or enough was read. */
-async function readAll(sidecar: Sidecar, queues: readonly QueueInfo[], page: Page): Promise<Found> {
+async function readAll(sidecar: Sidecar, queues: readonly InspectedQueue[], page: Page): Promise<Found> {
   const { limit, reverse, from, isMeant } = page;
   const messages: Found['messages'][number][] = [];
   let lookedAt = 0;
@@ -95,7 +95,7 @@ function filterOf(query: Query): (entry: QueueEntry) => boolean {
   return ({ message: { deadLetter } }) => deadLetter !== undefined && isMeant(deadLetter);
 }
 
-function inOrder(one: QueueName, other: QueueName): number {
+function inOrder(one: QueueRef, other: QueueRef): number {
   for (const name of ['pubsubName', 'topic', 'group'] as const)
     if (one[name] !== other[name]) return one[name] < other[name] ? -1 : 1;
   return 0;

@@ -1,7 +1,7 @@
 import { isSidecarError, SidecarError } from '../../errors.ts';
-import type { HostInfo, QueueName, QueueState } from '../../index.ts';
+import type { HostInfo, QueueInfo, QueueRef } from '../../index.ts';
 import type { Sidecar } from '../../sidecar/sidecar.ts';
-import type { QueueInfo, QueuesReply } from '../api/queues.ts';
+import type { InspectedQueue, QueuesReply } from '../api/queues.ts';
 import { given } from './define.ts';
 
 /** Which queues are asked for. */
@@ -40,7 +40,7 @@ function componentsOf(sidecar: Sidecar): readonly string[] {
 function knowledgeOf({
   pubsub,
   metadata,
-}: Sidecar): (state: QueueState) => Pick<QueueInfo, 'isDeadLetter' | 'isAbandoned'> {
+}: Sidecar): (state: QueueInfo) => Pick<InspectedQueue, 'isDeadLetter' | 'isAbandoned'> {
   const targets = new Set(pubsub.subscriptions().map((one) => idOf(one.pubsubName, one.deadLetterTopic ?? '')));
   const { groups = [] } = metadata.get().unhandled ?? {};
   const abandoned = new Set(groups.map(({ pubsubname, topic, group }) => idOf(pubsubname, topic, group)));
@@ -55,7 +55,7 @@ function idOf(...names: readonly string[]): string {
 }
 
 /** Changes a queue; an error says where the hosts are of which one hands its messages out. */
-export async function changingQueue<T>(sidecar: Sidecar, queue: QueueName, change: () => Promise<T>): Promise<T> {
+export async function changingQueue<T>(sidecar: Sidecar, queue: QueueRef, change: () => Promise<T>): Promise<T> {
   try {
     return await change();
   } catch (error) {
@@ -70,7 +70,7 @@ export async function changingQueue<T>(sidecar: Sidecar, queue: QueueName, chang
 }
 
 /** The host that hands out the messages of a queue; if that is not known, the other ones of its app ID. */
-async function otherHosts(sidecar: Sidecar, { pubsubName, topic, group }: QueueName): Promise<readonly HostInfo[]> {
+async function otherHosts(sidecar: Sidecar, { pubsubName, topic, group }: QueueRef): Promise<readonly HostInfo[]> {
   const [states, hosts] = await Promise.all([sidecar.pubsub.queues({ pubsubName, topic }), sidecar.placement.hosts()]);
   const known = states.find((state) => state.group === group)?.hostId;
   const [appId] = group.split('/', 1);

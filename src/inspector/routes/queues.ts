@@ -1,5 +1,5 @@
 import { SidecarError } from '../../errors.ts';
-import type { DeadLetterFilter, QueueName } from '../../index.ts';
+import type { DeadLetterFilter, QueueRef } from '../../index.ts';
 import type { Sidecar } from '../../sidecar/sidecar.ts';
 import { isJsonType } from '../../util/json-type.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
@@ -26,11 +26,7 @@ import { queuedMessage } from './queued-message.ts';
 const QUEUE_PARAMETERS = ['pubsubName', 'topic', 'group'];
 const STATES = ['ready', 'delayed', 'inFlight'] as const;
 
-const QUEUE = optionsSchema<QueueName>({ pubsubName: NAME, topic: NAME, group: NAME }, [
-  'pubsubName',
-  'topic',
-  'group',
-]);
+const QUEUE = optionsSchema<QueueRef>({ pubsubName: NAME, topic: NAME, group: NAME }, ['pubsubName', 'topic', 'group']);
 const BOOLEAN = { type: 'boolean' } as const;
 const INSTANT = { type: 'number' } as const;
 const filterProblem = validator(
@@ -76,7 +72,7 @@ async function readMessage(sidecar: Sidecar, query: Query, views: PayloadViews):
   return { queue, message: queuedMessage(entry, views.long) };
 }
 
-function queueIn(query: Query): QueueName {
+function queueIn(query: Query): QueueRef {
   return { pubsubName: query.needed('pubsubName'), topic: query.needed('topic'), group: query.needed('group') };
 }
 
@@ -85,7 +81,7 @@ function gone(key: string): SidecarError {
 }
 
 /** Something that is done with a whole queue. */
-type QueueChange = (pubsub: Sidecar['pubsub'], queue: QueueName) => Promise<ChangedReply | CountReply>;
+type QueueChange = (pubsub: Sidecar['pubsub'], queue: QueueRef) => Promise<ChangedReply | CountReply>;
 
 const CHANGES: readonly (readonly [path: string, change: QueueChange])[] = [
   ['queues/purge', async (pubsub, queue) => ({ count: await pubsub.purge(queue) })],
@@ -121,7 +117,7 @@ function changes(views: PayloadViews): readonly ApiRoute[] {
   ];
 }
 
-async function setPaused(pubsub: Sidecar['pubsub'], queue: QueueName, isPaused: boolean): Promise<ChangedReply> {
+async function setPaused(pubsub: Sidecar['pubsub'], queue: QueueRef, isPaused: boolean): Promise<ChangedReply> {
   const { pubsubName, topic, group } = queue;
   const before = (await pubsub.queues({ pubsubName, topic })).find((state) => state.group === group);
   await (isPaused ? pubsub.pause(queue) : pubsub.resume(queue));
@@ -157,7 +153,7 @@ function newData({ text, isJson }: NonNullable<RedeliverBody['data']>, replacesJ
 
 async function hasJson(
   pubsub: Sidecar['pubsub'],
-  { queue, key, views }: { readonly queue: QueueName; readonly key: string; readonly views: PayloadViews },
+  { queue, key, views }: { readonly queue: QueueRef; readonly key: string; readonly views: PayloadViews },
 ): Promise<boolean> {
   const entry = await pubsub.message(queue, key);
   if (entry === undefined) return false;

@@ -1,5 +1,5 @@
 import { messageOf, SidecarError } from '../../errors.ts';
-import type { BulkResult } from '../../index.ts';
+import type { WorkflowBulkResult } from '../../index.ts';
 import type { Sidecar } from '../../sidecar/sidecar.ts';
 import type { BulkBody, BulkReply } from '../api/workflows.ts';
 import type { ApiRoute } from '../route.ts';
@@ -17,7 +17,7 @@ type Filter = NonNullable<BulkBody['filter']>;
 interface BulkChange {
   readonly path: string;
   readonly one: (workflows: Workflows, instanceId: string, body: BulkBody) => Promise<unknown>;
-  readonly all: (workflows: Workflows, filter: Filter, body: BulkBody) => Promise<BulkResult>;
+  readonly all: (workflows: Workflows, filter: Filter, body: BulkBody) => Promise<WorkflowBulkResult>;
 }
 
 const CHANGES: readonly BulkChange[] = [
@@ -47,7 +47,11 @@ export function workflowBulkRoutes(): readonly ApiRoute[] {
   );
 }
 
-async function changeMany(workflows: Workflows, { path, one, all }: BulkChange, body: BulkBody): Promise<BulkResult> {
+async function changeMany(
+  workflows: Workflows,
+  { path, one, all }: BulkChange,
+  body: BulkBody,
+): Promise<WorkflowBulkResult> {
   const { instanceIds, filter, from } = body;
   if ((instanceIds === undefined) === (filter === undefined))
     throw new SidecarError('ERR_BAD_REQUEST', 'expected either body.instanceIds or body.filter');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { WorkflowLayout } from '../../../src/blocks/workflow/storage/layout.ts';
 import { embedded } from '../../../src/components/embedded/index.ts';
-import type { BulkOptions, ListOptions } from '../../../src/index.ts';
+import type { WorkflowBulkOptions, WorkflowListOptions } from '../../../src/index.ts';
 import { temporaryDirectory } from '../../support/embedded-store.ts';
 import { Fleet } from '../../support/fleet.ts';
 import { type Registering, WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
@@ -41,7 +41,7 @@ describe.each(STORES)('list, state in %s', (_store, optionsOf) => {
     await using world = await workflowWorld(registering, optionsOf());
     const startedAt = world.clock.now();
     await some(world);
-    const ids = async (options: ListOptions): Promise<string> => {
+    const ids = async (options: WorkflowListOptions): Promise<string> => {
       const all: string[] = [];
       let cursor: string | undefined;
       do {
@@ -201,7 +201,7 @@ describe('the filter of an operation in bulk', () => {
     await using world = await workflowWorld(registering);
     await world.run('echo', 1);
     const error = { code: 'ERR_BAD_REQUEST', message: expect.stringContaining(message) };
-    await expect(world.sidecar.workflows.purgeAll(filter as BulkOptions)).rejects.toMatchObject(error);
+    await expect(world.sidecar.workflows.purgeAll(filter as WorkflowBulkOptions)).rejects.toMatchObject(error);
     expect((await world.settle()).status).toBe('COMPLETED');
   });
 

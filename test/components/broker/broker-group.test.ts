@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BrokerGroup } from '../../../src/components/broker/broker-group.ts';
-import type { ComponentSubscription, Delivery, SubscribeOptions } from '../../../src/components/pubsub.ts';
+import type { ComponentSubscription, ConsumerOptions, Delivery } from '../../../src/components/pubsub.ts';
 import { virtualClock } from '../../../src/testing/index.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { RecordedLine, type Tag } from './recorded-line.ts';
@@ -33,7 +33,7 @@ class Consumed {
     return this.deliveries.map(({ message, attempt }) => `${message.id}:${attempt}`);
   }
 
-  join(options: Partial<SubscribeOptions> = {}): Promise<ComponentSubscription> {
+  join(options: Partial<ConsumerOptions> = {}): Promise<ComponentSubscription> {
     return this.group.join({
       topic: 't',
       group: 'g',
@@ -46,7 +46,7 @@ class Consumed {
   }
 }
 
-async function consumed(options: Partial<SubscribeOptions> = {}): Promise<Consumed & AsyncDisposable> {
+async function consumed(options: Partial<ConsumerOptions> = {}): Promise<Consumed & AsyncDisposable> {
   const made = new Consumed();
   const subscription = await made.join(options);
   made.line.taken();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connectAsync, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SubscriptionOptions } from '../../../src/index.ts';
+import type { RouteSubscription } from '../../../src/index.ts';
 import { BrokerWorld, until } from '../../support/broker-world.ts';
 import { hasBroker, MqttTestBroker } from './mqtt-test-broker.ts';
 
@@ -71,7 +71,7 @@ describe.runIf(hasBroker())('MQTT with other programs', () => {
     Other.connect(broker.url, { protocolVersion: 4, clientId: `daprd-${randomUUID()}`, clean: false });
   const start = (
     protocolVersion: 4 | 5,
-    subscriptions: readonly Omit<SubscriptionOptions, 'pubsubname'>[] = [],
+    subscriptions: readonly Omit<RouteSubscription, 'pubsubname'>[] = [],
     appId = `app-${randomUUID()}`,
   ): Promise<BrokerWorld> => BrokerWorld.start({ component: broker.define({ protocolVersion }), subscriptions, appId });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { memoryStore } from '../../../src/components/memory/memory-store.ts';
 import { type MqttPubSubOptions, mqttPubSub } from '../../../src/components/mqtt/index.ts';
-import type { Delivery, PubSubComponent, SubscribeOptions } from '../../../src/components/pubsub.ts';
+import type { ConsumerOptions, Delivery, PubSubComponent } from '../../../src/components/pubsub.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { pause, until } from '../../support/broker-world.ts';
 import { freePort } from '../../support/http.ts';
@@ -14,7 +14,7 @@ import { publishPacket, ScriptedBroker } from './scripted-broker.ts';
 class Holding {
   readonly deliveries: Delivery[] = [];
 
-  async join(component: PubSubComponent, options: Partial<SubscribeOptions> = {}): Promise<this> {
+  async join(component: PubSubComponent, options: Partial<ConsumerOptions> = {}): Promise<this> {
     await component.subscribe({
       ...{ topic: 'topic', group: 'app', maxInFlight: 1_000, ordered: false, paused: false },
       ...options,

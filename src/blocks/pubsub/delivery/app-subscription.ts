@@ -9,10 +9,10 @@ import {
   REQUIRED,
   REQUIRED_OF_RULES,
   type RefusedSubscription,
+  type RouteSubscription,
   SHARED,
   type SharedFields,
   type Subscriber,
-  type SubscriptionOptions,
   type SubscriptionSpec,
   specOf,
 } from './subscription.ts';
@@ -85,7 +85,7 @@ export function parseAppSubscriptions(
 }
 
 /** The same subscription as options in code. */
-export function inCodeForm({ bulkSubscribe, retry, timeoutMs, ...shared }: AppSubscription): SubscriptionOptions {
+export function inCodeForm({ bulkSubscribe, retry, timeoutMs, ...shared }: AppSubscription): RouteSubscription {
   const { maxRetries, initialDelayMs: delay, maxDelayMs: maxDelay, maxCrashes } = retry ?? {};
   return {
     ...shared,

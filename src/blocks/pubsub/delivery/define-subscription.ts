@@ -1,5 +1,5 @@
 import { checkTopic, type TopicDefinition } from '../publishing/topic.ts';
-import { checkSubscribeOptions, type SubscribeOptionsInCode } from './subscribe-options.ts';
+import { checkSubscribeOptions, type SubscribeOptions } from './subscribe-options.ts';
 import type { TopicHandler } from './subscription.ts';
 
 /** A function for the messages of a topic. Made by {@link defineSubscription}. @public */
@@ -9,7 +9,7 @@ export interface SubscriptionDefinition {
   /** The topic. */
   readonly topic: TopicDefinition;
   /** The options of the subscription. */
-  readonly options: SubscribeOptionsInCode;
+  readonly options: SubscribeOptions;
   /** The function. */
   readonly handler: TopicHandler<never>;
 }
@@ -29,7 +29,7 @@ export interface SubscriptionDefinition {
  */
 export function defineSubscription<Output>(
   topic: TopicDefinition<unknown, Output>,
-  options: SubscribeOptionsInCode,
+  options: SubscribeOptions,
   handler: TopicHandler<Output>,
 ): SubscriptionDefinition {
   checkTopic(topic, 'the topic of defineSubscription');

@@ -10,12 +10,12 @@ import {
 import { checkRetry, type RetryOptions } from '../../../util/retry-options.ts';
 
 /** Options of a subscription in code. @public */
-export interface SubscribeOptionsInCode {
+export interface SubscribeOptions {
   /** The maximum number of messages processed at the same time. Default 10. With 1, messages come in order. */
   readonly concurrency?: number;
   /** When and how often a message is delivered again. */
   readonly retry?: RetryOptions | undefined;
-  /** How many deliveries in a row the end of the process may interrupt, as in {@link SubscriptionOptions.maxCrashes}. Default 3. */
+  /** How many deliveries in a row the end of the process may interrupt, as in {@link RouteSubscription.maxCrashes}. Default 3. */
   readonly maxCrashes?: number | undefined;
   /** The dead-letter topic for messages that cannot be processed, in the same component. Default: none. */
   readonly deadLetterTopic?: string;
@@ -29,9 +29,9 @@ export interface SubscribeOptionsInCode {
    * policy, else never.
    */
   readonly timeout?: Duration | undefined;
-  /** A consumer group of its own, as in {@link SubscriptionOptions.group}. */
+  /** A consumer group of its own, as in {@link RouteSubscription.group}. */
   readonly group?: string;
-  /** Share the messages of the group, as in {@link SubscriptionOptions.competing}. Default `false`. */
+  /** Share the messages of the group, as in {@link RouteSubscription.competing}. Default `false`. */
   readonly competing?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface Subscription extends AsyncDisposable {
 }
 
 /** The values that every subscription may have, in JSON too, are checked with it. */
-const SUBSCRIBE_FIELDS: OptionFields<SubscribeOptionsInCode> = {
+const SUBSCRIBE_FIELDS: OptionFields<SubscribeOptions> = {
   concurrency: ANYTHING,
   retry: ANYTHING,
   maxCrashes: ANYTHING,
@@ -55,7 +55,7 @@ const SUBSCRIBE_FIELDS: OptionFields<SubscribeOptionsInCode> = {
 };
 
 /** @throws SidecarError `ERR_CONFIGURATION` for an unknown field, and for a handler that is not a function. */
-export function checkSubscribeOptions(topic: string, handler: unknown, options: SubscribeOptionsInCode): void {
+export function checkSubscribeOptions(topic: string, handler: unknown, options: SubscribeOptions): void {
   checkFunction(handler, `the handler of topic ${JSON.stringify(topic)}`);
   checkOptions('options of subscribe', options, SUBSCRIBE_FIELDS);
   checkRetry(options.retry, 'options.retry', invalidConfiguration);

@@ -3,13 +3,13 @@ import type { RetryInfo } from '../../../util/retry-options.ts';
 import type { RouteRule, SubscriptionType } from './subscription.ts';
 
 /** The name of a queue: the messages of a topic of a component for one group. @public */
-export interface QueueName extends GroupQueue {
+export interface QueueRef extends GroupQueue {
   /** The pub/sub component. */
   readonly pubsubName: string;
 }
 
 /** A subscription, and whether it receives messages. @public */
-export interface SubscriptionInfo extends QueueName {
+export interface SubscriptionInfo extends QueueRef {
   /** Where it comes from. */
   readonly type: SubscriptionType;
   /**

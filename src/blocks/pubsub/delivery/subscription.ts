@@ -18,7 +18,7 @@ export interface RouteRule {
 }
 
 /** A subscription that delivers to routes of the application. @public */
-export interface SubscriptionOptions {
+export interface RouteSubscription {
   /** The pub/sub component. */
   readonly pubsubname: string;
   /** The topic. */
@@ -158,7 +158,7 @@ const rule = {
 export const REQUIRED: readonly string[] = ['pubsubname', 'topic'];
 
 /** The fields that have the same form in code and in the list of an application. */
-export type SharedFields = Omit<SubscriptionOptions, 'bulkSubscribe' | 'retry' | 'maxCrashes' | 'timeout'>;
+export type SharedFields = Omit<RouteSubscription, 'bulkSubscribe' | 'retry' | 'maxCrashes' | 'timeout'>;
 
 export const SHARED: SchemasOf<SharedFields> = {
   pubsubname: { type: 'string', minLength: 1 },
@@ -192,7 +192,7 @@ export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed({
     retry: RETRY_SCHEMA,
     maxCrashes: NOT_NEGATIVE,
     timeout: DURATION,
-  } satisfies SchemasOf<SubscriptionOptions>,
+  } satisfies SchemasOf<RouteSubscription>,
 });
 
 /** The schema without unknown fields. */
@@ -238,12 +238,12 @@ export function parseSubscription(
   const problem = problemInCode(value);
   if (problem !== undefined) return { ...nameOf(value), type, problem };
   // The schema has checked it.
-  return specOf(value as SubscriptionOptions, type, subscriber);
+  return specOf(value as RouteSubscription, type, subscriber);
 }
 
 /** A subscription whose types are right. `null` means absent. */
 export function specOf(
-  options: SubscriptionOptions,
+  options: RouteSubscription,
   type: SubscriptionType,
   { appId, wire }: Subscriber,
 ): SubscriptionSpec | RefusedSubscription {
@@ -280,7 +280,7 @@ export function nameOf(value: unknown): { pubsubName: string; topic: string; gro
   return { pubsubName: text(pubsubname), topic: text(topic), group: text(group) };
 }
 
-function rulesOf({ route, routes }: SubscriptionOptions): RouteRule[] {
+function rulesOf({ route, routes }: RouteSubscription): RouteRule[] {
   const rules = (routes?.rules ?? []).map(({ match, path }) => ({ match: match ?? '', path: cleanPath(path) }));
   const last = routes?.default || route;
   return last ? [...rules, { match: '', path: cleanPath(last) }] : rules;

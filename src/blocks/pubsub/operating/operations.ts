@@ -5,11 +5,11 @@ import { isStateError } from '../../../state/errors.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { NO_METADATA } from '../../request-metadata.ts';
-import type { QueueName } from '../delivery/subscription-info.ts';
+import type { QueueRef } from '../delivery/subscription-info.ts';
 import type { SubscribablePubSub } from '../delivery/subscriptions.ts';
 import { knownNames, pubsubNotFound } from '../errors.ts';
 import { redelivered } from './edit.ts';
-import type { MessageSelection, QueuedPage, QueueReadOptions, QueueState, RedeliverOptions } from './queue-types.ts';
+import type { MessageSelection, QueueInfo, QueuePage, QueuePageOptions, RedeliverOptions } from './queue-types.ts';
 import { checkQueue, checkRead, checkRedelivery, parseSelection } from './selection.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -29,7 +29,7 @@ export class QueueOperations {
   }
 
   /** The queues of one component, or of all that have some. */
-  async list(pubsubName: string | undefined, topic: string | undefined): Promise<readonly QueueState[]> {
+  async list(pubsubName: string | undefined, topic: string | undefined): Promise<readonly QueueInfo[]> {
     if (pubsubName !== undefined) return this.#statesOf(pubsubName, this.#access(pubsubName), topic);
     const { pubsubs } = this.#deps;
     const states = await Promise.all(
@@ -41,17 +41,17 @@ export class QueueOperations {
   }
 
   /** Queues that collect messages without a consumer, as far as this host knows. */
-  abandoned(): readonly (QueueName & { readonly messages: number })[] {
+  abandoned(): readonly (QueueRef & { readonly messages: number })[] {
     return [...this.#deps.pubsubs].flatMap(([pubsubName, { component }]) =>
       (component.queues?.abandoned() ?? []).map((one) => ({ pubsubName, ...one })),
     );
   }
 
-  async #statesOf(name: string, queues: QueueAccess, topic: string | undefined): Promise<readonly QueueState[]> {
+  async #statesOf(name: string, queues: QueueAccess, topic: string | undefined): Promise<readonly QueueInfo[]> {
     return (await work(() => queues.status(topic))).map((status) => stateOf(name, status));
   }
 
-  async read(name: QueueName, options: QueueReadOptions): Promise<QueuedPage> {
+  async read(name: QueueRef, options: QueuePageOptions): Promise<QueuePage> {
     checkRead(options);
     const queues = this.#accessTo(name);
     const read = { ...options, limit: options.limit ?? DEFAULT_LIMIT };
@@ -59,14 +59,14 @@ export class QueueOperations {
     return { messages: entries, ...rest };
   }
 
-  async find(name: QueueName, key: string): Promise<QueueEntry | undefined> {
+  async find(name: QueueRef, key: string): Promise<QueueEntry | undefined> {
     if (typeof key !== 'string')
       throw new SidecarError('ERR_BAD_REQUEST', `the key is ${JSON.stringify(key)}: expected a string`);
     const queues = this.#accessTo(name);
     return work(() => queues.find(queueOf(name), key));
   }
 
-  async redeliver(name: QueueName, given: MessageSelection, options: RedeliverOptions): Promise<number> {
+  async redeliver(name: QueueRef, given: MessageSelection, options: RedeliverOptions): Promise<number> {
     const selection = parseSelection(given);
     checkRedelivery(selection, options);
     const queues = this.#accessTo(name);
@@ -85,26 +85,26 @@ export class QueueOperations {
     return this.#told(name, count, 'messages redelivered');
   }
 
-  async discard(name: QueueName, given: MessageSelection): Promise<number> {
+  async discard(name: QueueRef, given: MessageSelection): Promise<number> {
     const selection = parseSelection(given);
     const queues = this.#accessTo(name);
     return this.#told(name, await work(() => queues.discard(queueOf(name), selection)), 'messages discarded');
   }
 
-  async setPaused(name: QueueName, isPaused: boolean): Promise<void> {
+  async setPaused(name: QueueRef, isPaused: boolean): Promise<void> {
     const queues = this.#accessTo(name);
     await work(() => queues.setPaused(queueOf(name), isPaused));
     this.#deps.logger.info({ ...queueOf(name) }, isPaused ? 'queue paused' : 'queue resumed');
   }
 
-  async addGroup(name: QueueName): Promise<boolean> {
+  async addGroup(name: QueueRef): Promise<boolean> {
     const queues = this.#accessTo(name);
     const isNew = await work(() => queues.addGroup(queueOf(name)));
     if (isNew) this.#deps.logger.info({ ...queueOf(name) }, 'group added');
     return isNew;
   }
 
-  async removeGroup(name: QueueName): Promise<boolean> {
+  async removeGroup(name: QueueRef): Promise<boolean> {
     const queues = this.#accessTo(name);
     const wasThere = await work(() => queues.removeGroup(queueOf(name)));
     if (wasThere) this.#deps.logger.info({ ...queueOf(name) }, 'group removed, with its messages');
@@ -112,7 +112,7 @@ export class QueueOperations {
   }
 
   /** Plain JavaScript may leave a part of the name out. */
-  #accessTo(name: QueueName): QueueAccess {
+  #accessTo(name: QueueRef): QueueAccess {
     if (nameOfKind(name) !== 'an object')
       throw new SidecarError('ERR_BAD_REQUEST', `the queue is ${nameOfKind(name)}: expected an object`);
     const queues = this.#access(name.pubsubName);
@@ -130,13 +130,13 @@ export class QueueOperations {
     throw new SidecarError('ERR_QUEUES_NOT_SUPPORTED', `pubsub ${pubsubName} gives no access to its queues`);
   }
 
-  #told({ pubsubName, topic, group }: QueueName, count: number, what: string): number {
+  #told({ pubsubName, topic, group }: QueueRef, count: number, what: string): number {
     if (count > 0) this.#deps.logger.info({ pubsubName, topic, group, count }, what);
     return count;
   }
 }
 
-function queueOf({ topic, group }: QueueName): GroupQueue {
+function queueOf({ topic, group }: QueueRef): GroupQueue {
   return { topic, group };
 }
 
@@ -151,7 +151,7 @@ async function work<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-function stateOf(pubsubName: string, { first, ...status }: QueueStatus): QueueState {
+function stateOf(pubsubName: string, { first, ...status }: QueueStatus): QueueInfo {
   const oldestAt = first === undefined ? undefined : timeOf(first);
   return { pubsubName, ...status, ...(oldestAt === undefined ? {} : { oldestAt }) };
 }

@@ -1,11 +1,11 @@
 import type { DeadLetterOrigin } from '../../../components/pubsub.ts';
-import type { GroupQueue, QueuedState, QueueEntry } from '../../../components/queue-access.ts';
+import type { GroupQueue, MessageState, QueueEntry } from '../../../components/queue-access.ts';
 import type { Instant } from '../../../util/duration.ts';
 import type { RouteRule } from '../delivery/subscription.ts';
-import type { QueueName, SubscriptionInfo } from '../delivery/subscription-info.ts';
+import type { QueueRef, SubscriptionInfo } from '../delivery/subscription-info.ts';
 
 /** A queue, and how much waits in it. Counts end at 10,000. @public */
-export interface QueueState extends QueueName {
+export interface QueueInfo extends QueueRef {
   /** Messages that wait for a consumer. */
   readonly ready: number;
   /** Messages that wait for their retry. */
@@ -27,9 +27,9 @@ export interface QueueState extends QueueName {
 }
 
 /** Which messages of a queue to read. @public */
-export interface QueueReadOptions {
+export interface QueuePageOptions {
   /** Only messages in this state. Default: all. */
-  readonly state?: QueuedState;
+  readonly state?: MessageState;
   /** The `cursor` of the page before. Default: from the start. */
   readonly cursor?: string;
   /** The most messages: 1 to 1,000. Default: 50. */
@@ -39,7 +39,7 @@ export interface QueueReadOptions {
 }
 
 /** A part of the messages of a queue. @public */
-export interface QueuedPage {
+export interface QueuePage {
   /** Ready messages in order, then delayed ones by their instant. Those in flight are among them. */
   readonly messages: readonly QueueEntry[];
   /** For the next page; absent at the end. */

@@ -11,7 +11,7 @@ import {
   whole,
 } from '../../../util/option-fields.ts';
 import { shown } from '../../../util/shown.ts';
-import type { DeadLetterFilter, MessageSelection, QueueReadOptions, RedeliverOptions } from './queue-types.ts';
+import type { DeadLetterFilter, MessageSelection, QueuePageOptions, RedeliverOptions } from './queue-types.ts';
 
 const MAX_LIMIT = 1_000;
 const FILTER_FIELDS: OptionFields<DeadLetterFilter> = {
@@ -21,7 +21,7 @@ const FILTER_FIELDS: OptionFields<DeadLetterFilter> = {
   since: INSTANT,
   until: INSTANT,
 };
-const READ_FIELDS: OptionFields<QueueReadOptions> = {
+const READ_FIELDS: OptionFields<QueuePageOptions> = {
   state: choice('ready', 'delayed', 'inFlight'),
   cursor: ANYTHING,
   limit: whole(1, MAX_LIMIT),
@@ -77,6 +77,6 @@ export function checkRedelivery(selection: QueueSelection, options: RedeliverOpt
 }
 
 /** @throws SidecarError `ERR_BAD_REQUEST`. */
-export function checkRead(options: QueueReadOptions): void {
+export function checkRead(options: QueuePageOptions): void {
   checkOptions('options of messages', options, READ_FIELDS, badRequest);
 }

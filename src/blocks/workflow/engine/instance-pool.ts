@@ -2,7 +2,7 @@ import { outside } from '../../../util/outside.ts';
 import type { Registry } from '../authoring/registry.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import { NOT_REGISTERED } from '../model/failure.ts';
-import { type InstanceWaits, isFinished, type MissingCode } from '../model/instance.ts';
+import { type InstanceWaits, isFinished, type WorkflowMissingCode } from '../model/instance.ts';
 import type { Payload } from '../model/payload.ts';
 import { Core } from '../replay/core.ts';
 import type { Program } from '../replay/execution.ts';
@@ -258,7 +258,7 @@ export class InstancePool {
       : { missingCode, awaitedEvents: events.awaited, unreadEvents: events.unread };
   }
 
-  #missingCodeOf({ instanceId, name, status }: InstanceRecord): readonly MissingCode[] {
+  #missingCodeOf({ instanceId, name, status }: InstanceRecord): readonly WorkflowMissingCode[] {
     const { services, waiting } = this.#deps;
     const live = this.#live.get(instanceId);
     if (live !== undefined) return missingActivities(services, live);
@@ -270,7 +270,7 @@ export class InstancePool {
   }
 
   /** The activities that an instance in memory waits for; `undefined` if it is not in memory. */
-  missingActivitiesOf(id: string): readonly MissingCode[] | undefined {
+  missingActivitiesOf(id: string): readonly WorkflowMissingCode[] | undefined {
     const live = this.#live.get(id);
     return live && missingActivities(this.#deps.services, live);
   }
@@ -309,7 +309,7 @@ export class InstancePool {
   }
 }
 
-function missingActivities({ activities }: EngineServices, live: LiveInstance): readonly MissingCode[] {
+function missingActivities({ activities }: EngineServices, live: LiveInstance): readonly WorkflowMissingCode[] {
   return activities.missingOf(live).map((name) => ({ kind: 'activity', name }));
 }
 

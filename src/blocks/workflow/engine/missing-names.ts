@@ -1,11 +1,11 @@
 import type { Timer } from '../../../util/clock.ts';
 import { NOT_REGISTERED, type WorkflowFailure } from '../model/failure.ts';
-import type { MissingCode } from '../model/instance.ts';
+import type { WorkflowMissingCode } from '../model/instance.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** The dependencies of {@link MissingNames}. */
 export interface MissingNamesDeps extends Pick<WorkflowsDeps, 'clock' | 'logger' | 'missingCodeTimeoutMs'> {
-  readonly kind: MissingCode['kind'];
+  readonly kind: WorkflowMissingCode['kind'];
   readonly isThere: (name: string) => boolean;
   /** The timeout for a name's code expired. */
   readonly onOverdue: (name: string) => void;

@@ -7,7 +7,7 @@ import type { StateStore } from '../../../state/store.ts';
 import type { Timer } from '../../../util/clock.ts';
 import type { Registry } from '../authoring/registry.ts';
 import type { WorkflowFailure } from '../model/failure.ts';
-import type { MissingCode } from '../model/instance.ts';
+import type { WorkflowMissingCode } from '../model/instance.ts';
 import type { WorkflowLayout } from '../storage/layout.ts';
 import type { InstancePool } from './instance-pool.ts';
 import { MissingNames } from './missing-names.ts';
@@ -40,13 +40,13 @@ const READING = 'reading what workflows other hosts offer';
  * whose code is.
  */
 export class WaitingForCode {
-  readonly standIns: StandIns<MissingCode>;
+  readonly standIns: StandIns<WorkflowMissingCode>;
   readonly #deps: WaitingForCodeDeps;
   readonly #watches: Disposable[] = [];
   readonly #workflows: MissingNames;
   readonly #patches: MissingNames;
   /** The code that instances of this host wait for. */
-  readonly #needs = new Map<string, MissingCode>();
+  readonly #needs = new Map<string, WorkflowMissingCode>();
   /** The instances in `#needs` that have not been offered. */
   readonly #waiting = new Set<string>();
   /** Instances that are to be looked at. */
@@ -99,7 +99,7 @@ export class WaitingForCode {
   }
 
   /** An instance of this host needs code. Answers whether it is to wait for it. */
-  waitsFor(id: string, need: MissingCode, reason?: string): boolean {
+  waitsFor(id: string, need: WorkflowMissingCode, reason?: string): boolean {
     const names = need.kind === 'patch' ? this.#patches : this.#workflows;
     if (!names.waitsFor(need.name, id, reason)) return false;
     this.#needs.set(id, need);
@@ -127,7 +127,7 @@ export class WaitingForCode {
   }
 
   /** The code that an instance waits for, here or at another host. */
-  needsOf(id: string): readonly MissingCode[] {
+  needsOf(id: string): readonly WorkflowMissingCode[] {
     const standIn = this.standIns.of(id);
     if (standIn !== undefined) return standIn.hostId === undefined ? standIn.needs : [];
     const need = this.standIns.owns(id) ? this.#needs.get(id) : undefined;
@@ -223,7 +223,7 @@ export class WaitingForCode {
     await standIns.renew(id);
   }
 
-  async #hasCodeFor(id: string, { needs, version }: StandIn<MissingCode>): Promise<boolean> {
+  async #hasCodeFor(id: string, { needs, version }: StandIn<WorkflowMissingCode>): Promise<boolean> {
     const pool = this.#deps.pool();
     if (this.#unfit.get(id) === version) return false;
     const areThere = needs.every(({ kind, name }) => kind !== 'workflow' || pool.hasCode(name));

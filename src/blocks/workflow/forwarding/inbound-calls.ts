@@ -1,7 +1,7 @@
 import { SidecarError } from '../../../errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { InstanceView } from '../model/instance.ts';
-import type { WaitOptions } from '../operations/completions.ts';
+import type { WorkflowWaitOptions } from '../operations/completions.ts';
 import { doHere } from '../operations/operations.ts';
 import {
   type AwaitedStatus,
@@ -25,7 +25,7 @@ export interface InboundCallsDeps {
   /** Throws when no calls are accepted. */
   readonly admit: () => void;
   /** Waits for an instance of this host; rejects when another host owns it. */
-  readonly waitHere: (id: string, until: AwaitedStatus, options: WaitOptions) => Promise<InstanceView>;
+  readonly waitHere: (id: string, until: AwaitedStatus, options: WorkflowWaitOptions) => Promise<InstanceView>;
 }
 
 /** Handles calls and waits of other hosts of the application for instances of this one. */

@@ -199,7 +199,7 @@ export type IfInstanceExists = 'fail' | 'keep' | 'replace';
 const IF_EXISTS: readonly IfInstanceExists[] = ['fail', 'keep', 'replace'];
 
 /** Options of starting an instance. @public */
-export interface StartOptions {
+export interface WorkflowStartOptions {
   /**
    * Its ID, of letters, digits, `_` and `-`, at most 64. Default: a UUID. Give an ID that follows from what the instance
    * is for, such as that of a message, so that it is started once however often that comes.
@@ -213,17 +213,17 @@ export interface StartOptions {
 
 /** Input and options of a start; the input is optional if its type allows `undefined`. @public */
 export type InputAndStart<Input> = undefined extends Input
-  ? [input?: Input, options?: StartOptions]
-  : [input: Input, options?: StartOptions];
+  ? [input?: Input, options?: WorkflowStartOptions]
+  : [input: Input, options?: WorkflowStartOptions];
 
-const START_FIELDS: OptionFields<StartOptions> = {
+const START_FIELDS: OptionFields<WorkflowStartOptions> = {
   instanceId: ANYTHING,
   ifExists: field(isIfExists, '"fail", "keep" or "replace"'),
   startAt: INSTANT,
 };
 
 /** Rejects unknown options and wrong ones. The ID is checked where it is used. */
-export function checkStartOptions(options: StartOptions): void {
+export function checkStartOptions(options: WorkflowStartOptions): void {
   checkOptions('options of start', options, START_FIELDS, badRequest);
 }
 

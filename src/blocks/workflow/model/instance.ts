@@ -21,7 +21,7 @@ export function isFinished(status: WorkflowStatus): boolean {
 }
 
 /** Code that an instance needs but that is not registered. @public */
-export interface MissingCode {
+export interface WorkflowMissingCode {
   /** The kind of code; `patch` if its workflow is registered, but with code that is older than the patch. */
   readonly kind: 'workflow' | 'activity' | 'patch';
   /** The name under which to register it, or of the patch that the code has to ask for. */
@@ -52,7 +52,7 @@ export interface WorkflowState<Input = unknown, Output = unknown> {
    * Code that it waits for; absent if it waits for none. The process that the instance belongs to knows it at once, all
    * others of the application after about a second.
    */
-  readonly missingCode?: readonly MissingCode[];
+  readonly missingCode?: readonly WorkflowMissingCode[];
   /**
    * The names of the events that it waits for, at most 100. Known to the process that runs the instance, while it is in
    * memory; absent if it waits for none.

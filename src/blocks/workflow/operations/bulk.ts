@@ -1,16 +1,16 @@
 import { messageOf } from '../../../errors.ts';
 import { badRequest, checkOptions, type OptionFields, whole } from '../../../util/option-fields.ts';
 import { isFinished, STATUSES, type WorkflowStatus } from '../model/instance.ts';
-import { FILTER_FIELDS, type InstancePage, type ListOptions, statusesOf, type WorkflowFilter } from './list.ts';
+import { FILTER_FIELDS, statusesOf, type WorkflowFilter, type WorkflowListOptions, type WorkflowPage } from './list.ts';
 
 /** Which instances to act on: at least one field of the filter is needed. @public */
-export interface BulkOptions extends WorkflowFilter {
+export interface WorkflowBulkOptions extends WorkflowFilter {
   /** The maximum number of instances to act on, 1 to 10,000. Default 1,000. */
   readonly limit?: number;
 }
 
 /** An instance on which an operation failed. @public */
-export interface BulkFailure {
+export interface WorkflowBulkFailure {
   /** The instance. */
   readonly instanceId: string;
   /** A description of the reason. */
@@ -18,11 +18,11 @@ export interface BulkFailure {
 }
 
 /** The outcome of an operation on many instances. @public */
-export interface BulkResult {
+export interface WorkflowBulkResult {
   /** The number of instances on which it has succeeded. */
   readonly done: number;
   /** The instances on which it failed. */
-  readonly failed: readonly BulkFailure[];
+  readonly failed: readonly WorkflowBulkFailure[];
   /**
    * Whether there are more instances than `limit`. Terminate and purge: call it again for them. Rerun: an instance that
    * has run again is still among those that the filter means, so use a narrower filter or a higher limit.
@@ -32,7 +32,7 @@ export interface BulkResult {
 
 const DEFAULT_LIMIT = 1_000;
 const MAX_LIMIT = 10_000;
-const BULK_FIELDS: OptionFields<BulkOptions> = { ...FILTER_FIELDS, limit: whole(1, MAX_LIMIT) };
+const BULK_FIELDS: OptionFields<WorkflowBulkOptions> = { ...FILTER_FIELDS, limit: whole(1, MAX_LIMIT) };
 /** Max instances acted on at the same time. */
 const MAX_AT_ONCE = 32;
 const PAGE = 1_000;
@@ -45,14 +45,14 @@ export const NOT_OVER: readonly WorkflowStatus[] = STATUSES.filter((status) => !
 /** An operation on instances with some of these statuses. */
 export interface BulkWork {
   readonly statuses: readonly WorkflowStatus[];
-  readonly list: (options: ListOptions) => Promise<InstancePage>;
+  readonly list: (options: WorkflowListOptions) => Promise<WorkflowPage>;
   readonly act: (instanceId: string) => Promise<unknown>;
 }
 
 /** Acts on the instances that a filter means. Which these are is read first: what the work starts is not among them. */
-export async function inBulk(options: BulkOptions, work: BulkWork): Promise<BulkResult> {
+export async function inBulk(options: WorkflowBulkOptions, work: BulkWork): Promise<WorkflowBulkResult> {
   const { ids, hasMore } = await idsOf(options, work);
-  const failed: BulkFailure[] = [];
+  const failed: WorkflowBulkFailure[] = [];
   let next = 0;
   const actOnSome = async (): Promise<void> => {
     for (let id = ids[next++]; id !== undefined; id = ids[next++]) {
@@ -65,7 +65,7 @@ export async function inBulk(options: BulkOptions, work: BulkWork): Promise<Bulk
 }
 
 async function idsOf(
-  options: BulkOptions,
+  options: WorkflowBulkOptions,
   { statuses, list }: BulkWork,
 ): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean }> {
   checkOptions('the filter', options, BULK_FIELDS, badRequest);

@@ -7,14 +7,14 @@ import { badRequest, checkOptions, type OptionFields, SIGNAL } from '../../../ut
 import type { InstanceView } from '../model/instance.ts';
 
 /** Options of waiting for an instance. @public */
-export interface WaitOptions {
+export interface WorkflowWaitOptions {
   /** How long to wait. Default: no limit. */
   readonly timeout?: Duration;
   /** Cancels the wait. */
   readonly signal?: AbortSignal;
 }
 
-const WAIT_FIELDS: OptionFields<WaitOptions> = {
+const WAIT_FIELDS: OptionFields<WorkflowWaitOptions> = {
   timeout: duration(),
   signal: SIGNAL,
 };
@@ -48,7 +48,7 @@ export class Completions {
   async wait<T>(
     id: string,
     ask: (told?: InstanceView) => T | undefined | Promise<T | undefined>,
-    options: WaitOptions,
+    options: WorkflowWaitOptions,
   ): Promise<T> {
     checkOptions('options of waiting for a workflow', options, WAIT_FIELDS, badRequest);
     const { timeout, signal } = options;

@@ -33,7 +33,7 @@ export interface WorkflowFilter {
 }
 
 /** Which instances to list. @public */
-export interface ListOptions extends WorkflowFilter {
+export interface WorkflowListOptions extends WorkflowFilter {
   /**
    * The greatest ID first. IDs that were made, and not given, sort by the time of their start: so the newest comes
    * first. Default: the smallest ID first.
@@ -46,7 +46,7 @@ export interface ListOptions extends WorkflowFilter {
 }
 
 /** A page of instances. @public */
-export interface InstancePage {
+export interface WorkflowPage {
   /** The instances, without their inputs. */
   readonly instances: readonly WorkflowState[];
   /** The cursor for the next page; absent on the last page. A page with a cursor may be empty. */
@@ -62,7 +62,7 @@ export const FILTER_FIELDS: OptionFields<WorkflowFilter> = {
   since: INSTANT,
   parentId: ANYTHING,
 };
-const LIST_FIELDS: OptionFields<ListOptions> = {
+const LIST_FIELDS: OptionFields<WorkflowListOptions> = {
   ...FILTER_FIELDS,
   reverse: BOOLEAN,
   // That of a page is the ID of an instance, which may be gone by now.
@@ -75,8 +75,8 @@ const MAX_LOOKED_AT = 10_000;
 /** Lists instances in the order of their IDs. */
 export async function listInstances(
   { store, pool }: Pick<Engine, 'store' | 'pool'>,
-  options: ListOptions,
-): Promise<InstancePage> {
+  options: WorkflowListOptions,
+): Promise<WorkflowPage> {
   checkOptions('options of list', options, LIST_FIELDS, badRequest);
   const { limit = DEFAULT_LIMIT, prefix = '', parentId, reverse = false } = options;
   checkNamePage({ prefix, cursor: options.cursor });

@@ -2,7 +2,7 @@ import { SidecarError } from '../../../errors.ts';
 import { readInstant } from '../../../util/duration.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
 import { checkPayload } from '../../../util/payload-limit.ts';
-import { checkStartOptions, type StartOptions } from '../model/definition.ts';
+import { checkStartOptions, type WorkflowStartOptions } from '../model/definition.ts';
 import { checkInstanceId } from '../model/instance-id.ts';
 import type { Payload } from '../model/payload.ts';
 import type { Start } from './operations.ts';
@@ -44,7 +44,7 @@ function tooLong(
 /** Checks a start. `newId` makes the ID if none is given. */
 export function parseStart(
   { name, input }: Pick<Start, 'name' | 'input'>,
-  options: StartOptions,
+  options: WorkflowStartOptions,
   newId: () => string,
 ): Start {
   checkStartOptions(options);

@@ -20,7 +20,7 @@ import { duePut } from '../storage/turn-plan.ts';
 import { messagePut } from './send.ts';
 
 /** How to run an instance again. @public */
-export interface RerunOptions {
+export interface WorkflowRerunOptions {
   /** The ID of the new instance, which no other may have. Default: a UUID. */
   readonly instanceId?: string;
   /**
@@ -43,7 +43,7 @@ export interface Rerun {
   readonly input: Payload;
 }
 
-const FIELDS: OptionFields<RerunOptions> = {
+const FIELDS: OptionFields<WorkflowRerunOptions> = {
   instanceId: ANYTHING,
   from: field(
     (value) => value === 'start' || value === 'failure' || (Number.isInteger(value) && Number(value) > 0),
@@ -53,7 +53,7 @@ const FIELDS: OptionFields<RerunOptions> = {
 };
 
 /** Checks options. `newId` makes the ID if none is given. */
-export function parseRerun(of: string, options: RerunOptions, newId: () => string): Omit<Rerun, 'input'> {
+export function parseRerun(of: string, options: WorkflowRerunOptions, newId: () => string): Omit<Rerun, 'input'> {
   checkOptions('options of rerun', options, FIELDS, badRequest);
   const { instanceId = newId(), from = 'start', input } = options;
   checkInstanceId(instanceId);

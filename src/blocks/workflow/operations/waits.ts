@@ -6,7 +6,7 @@ import { type InstanceView, isFinished, type WorkflowStatus } from '../model/ins
 import { canBeInstanceId } from '../model/instance-id.ts';
 import { notFound } from '../model/not-found.ts';
 import { viewOf } from '../storage/render-instance.ts';
-import type { Completions, WaitOptions } from './completions.ts';
+import type { Completions, WorkflowWaitOptions } from './completions.ts';
 
 /** The dependencies of {@link Waits}. */
 export interface WaitsDeps {
@@ -41,7 +41,7 @@ export class Waits {
   async until(
     id: string,
     { until, isForOther = false }: { readonly until: AwaitedStatus; readonly isForOther?: boolean },
-    options: WaitOptions,
+    options: WorkflowWaitOptions,
   ): Promise<InstanceView> {
     if (!canBeInstanceId(id)) throw notFound(id);
     const isSo = REACHED[until];

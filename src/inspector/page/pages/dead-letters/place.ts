@@ -1,4 +1,4 @@
-import type { DeadLetter, DiscardBody, QueueName } from '../../../api/queues.ts';
+import type { DeadLetter, DiscardBody, QueueRef } from '../../../api/queues.ts';
 
 /** A text for a dead letter among those of all queues. */
 export function keyOf({ queue: { pubsubName, topic, group }, key }: DeadLetter): string {
@@ -6,7 +6,7 @@ export function keyOf({ queue: { pubsubName, topic, group }, key }: DeadLetter):
 }
 
 /** The inverse of {@link keyOf}; `undefined` for other texts: people change links. */
-export function placeOf(text: string): { readonly queue: QueueName; readonly key: string } | undefined {
+export function placeOf(text: string): { readonly queue: QueueRef; readonly key: string } | undefined {
   try {
     const [pubsubName = '', topic = '', group = '', key] = text.split('/').map(decodeURIComponent);
     return key === undefined ? undefined : { queue: { pubsubName, topic, group }, key };

@@ -1,4 +1,4 @@
-import type { QueuedMessage, QueueInfo, QueueName } from '../../../api/queues.ts';
+import type { InspectedQueue, QueuedMessage, QueueRef } from '../../../api/queues.ts';
 import { bytes, count, plural } from '../../core/format.ts';
 import { usePoll } from '../../core/poll.ts';
 import { param, params } from '../../core/router.ts';
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<QueuedMessage>[] = [
 ];
 
 /** A queue: what waits in it, and what can be done. */
-export function QueueDetail({ queue }: { readonly queue: QueueName }) {
+export function QueueDetail({ queue }: { readonly queue: QueueRef }) {
   const { pubsubName, topic, group } = queue;
   const poll = usePoll('queues', { pubsubName, topic });
   const info = poll.data?.queues.find((one) => one.group === group);
@@ -52,7 +52,7 @@ export function QueueDetail({ queue }: { readonly queue: QueueName }) {
 }
 
 interface ContentsProps {
-  readonly queue: QueueInfo;
+  readonly queue: InspectedQueue;
   readonly refreshQueue: () => void;
 }
 

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { QueueInfo } from '../../../api/queues.ts';
+import type { InspectedQueue } from '../../../api/queues.ts';
 import { post } from '../../core/client.ts';
 import { count } from '../../core/format.ts';
 import { usePoll } from '../../core/poll.ts';
@@ -16,9 +16,9 @@ import { Empty, Loaded, Notice } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { linkToQueue, nameOf } from './links.ts';
 
-const depthOf = ({ ready, delayed, inFlight }: QueueInfo): number => ready + delayed + inFlight;
+const depthOf = ({ ready, delayed, inFlight }: InspectedQueue): number => ready + delayed + inFlight;
 
-const COLUMNS: readonly Column<QueueInfo>[] = [
+const COLUMNS: readonly Column<InspectedQueue>[] = [
   { name: 'name', title: 'Topic → group', sortBy: ({ topic, group }) => `${topic} ${group}`, cell: nameOf },
   { name: 'pubsub', title: 'Component', sortBy: ({ pubsubName }) => pubsubName, cell: ({ pubsubName }) => pubsubName },
   {
@@ -65,7 +65,7 @@ const COLUMNS: readonly Column<QueueInfo>[] = [
 ];
 
 /** The facts about a queue at a glance. */
-export function QueueMarks({ of: { isPaused, isAbandoned, isDeadLetter } }: { readonly of: QueueInfo }) {
+export function QueueMarks({ of: { isPaused, isAbandoned, isDeadLetter } }: { readonly of: InspectedQueue }) {
   return (
     <>
       {isPaused ? <Badge tone="warn">paused</Badge> : null}{' '}

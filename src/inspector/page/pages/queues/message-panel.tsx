@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { QueuedMessage, QueueName } from '../../../api/queues.ts';
+import type { QueuedMessage, QueueRef } from '../../../api/queues.ts';
 import { post } from '../../core/client.ts';
 import { usePoll } from '../../core/poll.ts';
 import { link } from '../../core/router.ts';
@@ -14,7 +14,7 @@ import { linkToQueue, nameOf } from './links.ts';
 import { MessageActions, NO_ORIGIN } from './message-actions.tsx';
 
 interface MessagePanelProps {
-  readonly queue: QueueName;
+  readonly queue: QueueRef;
   /** Of the message in its queue. */
   readonly messageKey: string;
   readonly state?: string | undefined;
@@ -68,7 +68,7 @@ function MessageFacts({ of, pubsubName }: { readonly of: QueuedMessage; readonly
 }
 
 interface PanelActionsProps {
-  readonly queue: QueueName;
+  readonly queue: QueueRef;
   readonly message: QueuedMessage;
   readonly onDone: () => void;
 }

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { QueueInfo } from '../../../api/queues.ts';
+import type { InspectedQueue } from '../../../api/queues.ts';
 import { post } from '../../core/client.ts';
 import { plural } from '../../core/format.ts';
 import { link, navigate } from '../../core/router.ts';
@@ -8,7 +8,7 @@ import { FormDialog } from '../../ui/form.tsx';
 import { nameOf } from './links.ts';
 
 interface QueueActionsProps {
-  readonly queue: QueueInfo;
+  readonly queue: InspectedQueue;
   readonly refresh: () => void;
 }
 
