@@ -82,7 +82,10 @@ describe('insidecar', () => {
     [['run', '--app-id', 'x', '--inspect=no'], '--inspect must be an integer from 1 to 65535: actual is "no"'],
     [['run', '--inspect', '5000', '--app-id', 'x'], '--inspect takes its value after =: --inspect=5000'],
     [['run', '--app-id', 'x', '--inspect-token', 'x'], '--inspect-token goes with --inspect'],
-    [['queues', 'purg'], 'unknown action purg. Did you mean insidecar queues purge?'],
+    [
+      ['queues', 'purg'],
+      'unknown action purg: expected list, show, messages, purge, pause, resume, add-group, remove-group. Did you mean insidecar queues purge?',
+    ],
     [['queues', 'show'], 'expected insidecar queues show TOPIC[/GROUP]: actual is nothing'],
     [['jobs', 'delete', 'a', 'b'], 'expected insidecar jobs delete NAME: actual is "a" "b"'],
     [['jobs', '--json', 'delete', 'a'], 'the action comes first: insidecar jobs delete'],

@@ -114,6 +114,9 @@ test('jobs of a stopped application are changed, and none runs meanwhile', LONG,
   expect(await here('jobs', 'show', 'report')).toMatch(/^schedule +@every 100h$/m);
   expect(await run('jobs', 'run', 'report')).toBe('job "report" runs as soon as the application runs\n');
   expect(await here('jobs', 'pause', 'backup')).toBe('job "backup" is paused\n');
+  expect(await here('jobs', 'schedule', 'once', '--due', '100h')).toBe(
+    'job "once" is scheduled: it runs when the application does\n',
+  );
   expect(await here('jobs', 'delete', 'cleanup')).toBe('job "cleanup" is deleted\n');
   expect(done.jobs).toEqual([]);
 
@@ -121,6 +124,7 @@ test('jobs of a stopped application are changed, and none runs meanwhile', LONG,
   await expect.poll(() => done.jobs, PATIENCE).toEqual(['report']);
   expect((await sidecar.jobs.list()).jobs.map(({ name, isPaused }) => ({ name, isPaused }))).toEqual([
     { name: 'backup', isPaused: true },
+    { name: 'once', isPaused: false },
     { name: 'report', isPaused: false },
   ]);
   await sidecar.stop();
@@ -134,6 +138,9 @@ test('workflows of a stopped application are changed, and go on when it runs', L
   expect(await here('workflows', 'history', 'waits')).toMatch(/started/);
   expect(await run('workflows', 'terminate', 'ended')).toBe('workflow ended is terminated\n');
   expect(await here('workflows', 'rerun', 'ended', '--new-id', 'again')).toMatch(/^workflow ended runs again as again/);
+  expect(await here('workflows', 'start', 'wait', '--id', 'new')).toBe(
+    'workflow wait starts as new as soon as the application runs\n',
+  );
   expect(await here('workflows', 'purge', '--all', '--status', 'TERMINATED', '--yes')).toBe('1 workflow removed\n');
   expect(await here('workflows', 'pause', 'waits')).toBe('workflow waits is paused as soon as the application runs\n');
   expect(await here('workflows', 'raise-event', 'goes-on', 'go on', '--data', '1')).toMatch(/^event go on was given/);
@@ -141,7 +148,9 @@ test('workflows of a stopped application are changed, and go on when it runs', L
   const sidecar = await live({ path, done, takesOrders: true });
   const statuses = async (): Promise<unknown> =>
     Object.fromEntries((await sidecar.workflows.list()).instances.map((one) => [one.instanceId, one.status]));
-  await expect.poll(statuses, PATIENCE).toEqual({ again: 'RUNNING', 'goes-on': 'COMPLETED', waits: 'SUSPENDED' });
+  await expect
+    .poll(statuses, PATIENCE)
+    .toEqual({ again: 'RUNNING', 'goes-on': 'COMPLETED', new: 'RUNNING', waits: 'SUSPENDED' });
   await sidecar.stop();
 });
 

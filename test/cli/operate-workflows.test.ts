@@ -121,6 +121,38 @@ test('what failed is run again from the failure; control characters do not reach
   expect((await workflows.run('c-3').ended()).output).toBe('receipt 3');
 });
 
+test('a workflow is started, with an input and an ID or without', async () => {
+  const { sidecar, run } = await openApp();
+  expect(await run('start', 'checkout', '--input', '{"id":9}', '--id', 'c-9')).toMatchObject({
+    code: 0,
+    stdout: 'workflow checkout starts as c-9\n',
+  });
+  expect((await sidecar.workflows.run('c-9').ended()).output).toBe('receipt 9');
+  const { instanceId } = JSON.parse((await run('start', 'approval', '--json')).stdout) as { instanceId: string };
+  expect((await sidecar.workflows.get(instanceId))?.name).toBe('approval');
+  expect(await run('start', 'checkout', '--input', '{id:9}')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--input must be JSON'),
+  });
+  expect((await run('start', 'checkout', '--id', 'c-9')).code).toBe(1);
+});
+
+test('a job is scheduled once, kept, replaced, refused', async () => {
+  const { sidecar, url, environment } = await openApp();
+  const schedule = (...args: readonly string[]): ReturnType<typeof runHere> =>
+    runHere(['jobs', 'schedule', 'report', ...args, '--url', url], environment);
+  const data = ['--data', '{"to":"board"}'];
+  const done = await schedule('--schedule', '@daily', '--due', '2h', '--repeats', '3', '--ttl', '240h', ...data);
+  expect(done).toMatchObject({ code: 0, stdout: 'job "report" is scheduled\n' });
+  expect(await sidecar.jobs.get('report')).toMatchObject({ schedule: '@daily', repeats: 3, data: { to: 'board' } });
+  expect((await schedule('--due', '3h')).code).toBe(1);
+  const kept = await schedule('--due', '3h', '--if-exists', 'keep', '--json');
+  expect(JSON.parse(kept.stdout)).toEqual({ changed: false });
+  expect((await schedule('--due', '3h', '--if-exists', 'replace')).code).toBe(0);
+  expect((await sidecar.jobs.get('report'))?.schedule).toBeUndefined();
+  expect(await schedule()).toMatchObject({ code: 2, stderr: expect.stringContaining('when? Expected --schedule') });
+});
+
 test('many at once: terminated, run again, removed; asked first, or with --yes', async () => {
   const bank = { isOpen: false };
   const { sidecar, run, url, environment } = await openApp(bank);

@@ -1,7 +1,8 @@
 import type { JobInfo } from '../../index.ts';
-import type { JobReply, JobsReply } from '../../inspector/api/jobs.ts';
+import type { JobReply, JobsReply, ScheduleBody } from '../../inspector/api/jobs.ts';
 import type { ChangedReply } from '../../inspector/api/queues.ts';
 import { CommandFailure } from '../failure.ts';
+import { given } from '../settings.ts';
 import type { Action, ActionGroup, Call } from './action.ts';
 import { PAGE_FLAGS } from './flags.ts';
 import { payloadText } from './payload.ts';
@@ -60,6 +61,27 @@ async function show(call: Call): Promise<void> {
   });
 }
 
+const IF_EXISTS = ['fail', 'keep', 'replace', 'update'] as const;
+
+async function schedule(call: Call): Promise<void> {
+  const { flags } = call;
+  const name = call.arg(0);
+  const body: ScheduleBody = {
+    name,
+    ...given('schedule', flags.text('schedule')),
+    ...given('dueTime', flags.text('due')),
+    ...given('repeats', flags.integer('repeats', { from: 1 })),
+    ...given('ttl', flags.text('ttl')),
+    ...given('ifExists', flags.choice('if-exists', IF_EXISTS)),
+    ...given('data', await call.jsonText('data')),
+  };
+  if (body.schedule === undefined && body.dueTime === undefined)
+    throw call.misuse('when? Expected --schedule, such as @daily, or --due, such as 2h');
+  const reply = await call.api.post<ChangedReply>('jobs', body);
+  const done = call.isStopped ? 'is scheduled: it runs when the application does' : 'is scheduled';
+  call.done(reply, `job ${JSON.stringify(name)} ${reply.changed ? done : 'was there before: it is kept'}`);
+}
+
 /** An action that changes a job, or finds it as it is to be. */
 function changing(path: string, done: string, otherwise?: string): Action['run'] {
   return async (call) => {
@@ -93,10 +115,24 @@ export const JOBS: ActionGroup = {
       run: list,
     },
     { name: 'show', ...NAME, help: 'one, with its data', run: show },
+    {
+      name: 'schedule',
+      ...NAME,
+      help: 'add one, with --schedule, --due or both',
+      flags: [
+        { name: 'schedule', value: 'WHEN', help: "'0 0 8 * * *', @daily or @every 1h" },
+        { name: 'due', value: 'TIME', aliases: ['due-time'], help: 'its first run: 2h or a date' },
+        { name: 'repeats', value: 'N', help: 'the most runs' },
+        { name: 'ttl', value: 'TIME', help: 'no run after that: 168h or a date' },
+        { name: 'data', value: 'JSON|@FILE', help: 'its data' },
+        { name: 'if-exists', value: 'WHAT', help: 'fail (default), keep, replace, update' },
+      ],
+      run: schedule,
+    },
     { name: 'run', ...NAME, help: 'run it now; its schedule stays', run },
     { name: 'pause', ...NAME, help: 'no more runs', run: changing('pause', 'is paused', 'was paused before') },
     { name: 'resume', ...NAME, help: 'runs again', run: changing('resume', 'is resumed', 'was not paused') },
     { name: 'delete', ...NAME, help: 'remove it', run: changing('delete', 'is deleted') },
   ],
-  notes: [],
+  notes: ['--schedule to --if-exists belong to schedule.'],
 };

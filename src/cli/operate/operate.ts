@@ -49,12 +49,10 @@ function actionOf({ actions }: ActionGroup, name: string): Action | undefined {
 }
 
 function unknownAction({ name, actions }: ActionGroup, given: string): Error {
-  const meant = suggest(
-    given,
-    actions.map((action) => action.name),
-  );
+  const names = actions.map((action) => action.name);
+  const meant = suggest(given, names);
   const hint = meant === undefined ? '' : ` Did you mean insidecar ${name} ${meant}?`;
-  return misuse(`unknown action ${given}.${hint}`, name);
+  return misuse(`unknown action ${given}: expected ${names.join(', ')}.${hint}`, name);
 }
 
 function checkCount({ name, actions }: ActionGroup, action: Action, given: readonly string[]): void {

@@ -1,7 +1,14 @@
 import type { WorkflowState } from '../../index.ts';
-import type { HistoryEventInfo, InstanceReply, WorkflowReply, WorkflowsReply } from '../../inspector/api/workflows.ts';
+import type {
+  HistoryEventInfo,
+  InstanceReply,
+  StartBody,
+  WorkflowReply,
+  WorkflowsReply,
+} from '../../inspector/api/workflows.ts';
 import type { Flag } from '../arguments.ts';
 import type { Style } from '../output.ts';
+import { given } from '../settings.ts';
 import type { ActionGroup, Call } from './action.ts';
 import { ALL, PAGE_FLAGS, YES } from './flags.ts';
 import { payloadLine, payloadText } from './payload.ts';
@@ -128,6 +135,14 @@ function one(path: string, done: string) {
 
 const LATER = ' as soon as the application runs';
 
+async function start(call: Call): Promise<void> {
+  const name = call.arg(0);
+  const [input, instanceId] = [await call.jsonText('input'), call.flags.text('id')];
+  const body: StartBody = { name, ...given('input', input), ...given('instanceId', instanceId) };
+  const reply = await call.api.post<InstanceReply>('workflows', body);
+  call.done(reply, `workflow ${name} starts as ${reply.instanceId}${call.isStopped ? LATER : ''}`);
+}
+
 async function raiseEvent(call: Call): Promise<void> {
   const [instanceId, name] = [call.arg(0), call.arg(1)];
   const data = await call.jsonText('data');
@@ -195,6 +210,7 @@ const FILTERS: readonly Flag[] = [
   { name: 'since', value: 'TIME', help: 'started since then: 2h, 7d or a date' },
   { name: 'parent', value: 'ID', help: 'started by this instance' },
 ];
+const INPUT: Flag = { name: 'input', value: 'JSON|@FILE', help: 'of start, and of rerun from the start' };
 const ID = { usage: 'ID', takes: [1, 1] } as const;
 const ID_OR_ALL = { usage: 'ID|--all', takes: [0, 1] } as const;
 
@@ -209,6 +225,14 @@ export const WORKFLOWS: ActionGroup = {
       flags: [...FILTERS, { name: 'oldest-first', help: 'of list: from the first ID on' }, ...PAGE_FLAGS],
       takes: [0, 0],
       run: list,
+    },
+    {
+      name: 'start',
+      usage: 'NAME',
+      takes: [1, 1],
+      help: 'start one of this name',
+      flags: [INPUT, { name: 'id', value: 'ID', help: 'of start: its instance ID (one is made)' }],
+      run: start,
     },
     { name: 'show', ...ID, help: 'one, with input and output', run: show },
     { name: 'history', ...ID, help: 'what happened in it', run: history },
@@ -243,7 +267,7 @@ export const WORKFLOWS: ActionGroup = {
         ...FILTERS,
         ALL,
         { name: 'from', value: 'WHERE', help: 'of rerun: start, failure or a NUMBER' },
-        { name: 'input', value: 'JSON|@FILE', help: 'of rerun: another input, from the start' },
+        INPUT,
         { name: 'new-id', value: 'ID', help: 'of rerun: the ID of the new one' },
       ],
       run: rerun,

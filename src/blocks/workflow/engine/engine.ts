@@ -67,6 +67,7 @@ export class Engine implements EngineServices, InstanceListener {
   readonly #work = new Work();
   readonly #crashReport: Disposable;
   #isStopping = false;
+  #isAtRest = false;
   /** The number of due instances being loaded. */
   #loading = 0;
 
@@ -126,8 +127,14 @@ export class Engine implements EngineServices, InstanceListener {
     this.#crashReport = reportCrashes({ logger, underWay: () => this.pool.underWay() });
   }
 
+  /** Whether instances are stored, but none goes on. */
+  get isAtRest(): boolean {
+    return this.#isAtRest;
+  }
+
   /** Starts to load due instances and to deliver messages. At rest, instances are loaded for calls only. */
   start(isAtRest: boolean): void {
+    this.#isAtRest = isAtRest;
     if (isAtRest) return this.#pump.stop();
     this.#owned.watch(this.#layout.inboxPrefix, (keys) => void this.inbox.changed(keys));
     // This host may own the shard again by the time an instance is released: then nothing else would reload it.

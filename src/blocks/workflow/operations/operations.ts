@@ -27,7 +27,8 @@ export interface Start {
 export async function startInstance(engine: Engine, start: Start, receipt?: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      if (engine.owns(start.instanceId)) return await startHere(engine, start, receipt);
+      // At rest there is no code: a first turn would fail.
+      if (engine.owns(start.instanceId) && !engine.isAtRest) return await startHere(engine, start, receipt);
       return await startElsewhere(engine, start, { looks: tries > 1, receipt });
     } catch (error) {
       if (isKept(start, error) || (await isDone(engine, receipt))) return;
@@ -120,7 +121,7 @@ async function startElsewhere(
     put: [...batch.put, message, ...put],
     delete: batch.delete,
   });
-  void engine.inbox.changed([message.key]);
+  if (!engine.isAtRest) void engine.inbox.changed([message.key]);
 }
 
 function precondition({ store }: Engine, id: string, stored: Stored | undefined) {
