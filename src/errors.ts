@@ -260,9 +260,9 @@ export interface ErrorDetails {
   /** The values of the request that the error is about. */
   readonly metadata: Readonly<Record<string, string>>;
   /** The resource concerned, if the message does not already name it. */
-  readonly resource?: { readonly type: string; readonly name: string };
+  readonly resource?: { readonly type: string; readonly name: string } | undefined;
   /** The field of the request that is wrong, as in google.rpc's `BadRequest`. */
-  readonly field?: string;
+  readonly field?: string | undefined;
 }
 
 /** An entry of a bulk publish that was not published. @public */
@@ -278,13 +278,13 @@ export interface SidecarErrorOptions {
   /** The cause; goes to the log, never into a response. */
   readonly cause?: unknown;
   /** The machine-readable part of the body. */
-  readonly details?: ErrorDetails;
+  readonly details?: ErrorDetails | undefined;
   /** Overrides the status of the code where the API document requires it. */
-  readonly status?: number;
+  readonly status?: number | undefined;
   /** The entries of a bulk publish that failed. */
-  readonly failedEntries?: readonly FailedEntry[];
+  readonly failedEntries?: readonly FailedEntry[] | undefined;
   /** Response headers, such as `allow`. Names in lower case. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 const BRAND = Symbol.for('insidecar.SidecarError');

@@ -49,12 +49,12 @@ export type AppTarget =
        * Its host: a name, or an address with or without the brackets that one of IPv6 has in a URL. Default: `127.0.0.1`,
        * or `::1` if it listens only there (not with `protocol: 'grpc'`).
        */
-      readonly host?: string;
+      readonly host?: string | undefined;
       /**
        * Its protocol. A `grpc` application implements Dapr's `AppCallback` and gets invocations only; the package
        * `@grpc/grpc-js` must be installed. Default `http`.
        */
-      readonly protocol?: 'http' | 'grpc';
+      readonly protocol?: 'http' | 'grpc' | undefined;
     }
   | {
       /** A request listener of node:http, an Express, Koa or Fastify app: called without a socket. */
@@ -69,9 +69,9 @@ export type AppTarget =
 export interface TransportOptions {
   readonly probe?: Probe | undefined;
   /** How an application in this process is called. Default: in no trace. */
-  readonly apart?: Apart;
+  readonly apart?: Apart | undefined;
   /** The largest head of a response of an application on a port, in bytes. Default 16 KiB. */
-  readonly headLimitBytes?: number;
+  readonly headLimitBytes?: number | undefined;
 }
 
 /** Opens the way to an application. */

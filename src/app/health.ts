@@ -1,5 +1,6 @@
 import { SidecarError } from '../errors.ts';
 import { type Clock, dualNow, msSince, type Timer } from '../util/clock.ts';
+import type { Complete } from '../util/defined-only.ts';
 import { type Duration, msOf } from '../util/duration.ts';
 import { type JsonSchema, optionsSchema, POSITIVE, POSITIVE_DURATION } from '../util/options-schema.ts';
 import type { Work } from '../util/work.ts';
@@ -7,13 +8,13 @@ import type { Work } from '../util/work.ts';
 /** How the application's health is checked. @public */
 export interface AppHealthOptions {
   /** The path for GET; an answer of 200 to 299 means healthy. Default `/healthz`. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** The time between two checks. Default `5s`. */
-  readonly interval?: Duration;
+  readonly interval?: Duration | undefined;
   /** How long the answer may take; no longer than the interval. Default `500ms`. */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | undefined;
   /** The application is unhealthy after so many failures in a row. Default 3. */
-  readonly threshold?: number;
+  readonly threshold?: number | undefined;
 }
 
 /** The JSON schema of the option. */
@@ -28,7 +29,7 @@ export const APP_HEALTH_SCHEMA: JsonSchema = {
 };
 
 /** Health checks, complete. */
-export interface HealthSettings extends Required<Omit<AppHealthOptions, 'interval' | 'timeout'>> {
+export interface HealthSettings extends Complete<Omit<AppHealthOptions, 'interval' | 'timeout'>> {
   readonly intervalMs: number;
   readonly timeoutMs: number;
 }

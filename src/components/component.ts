@@ -38,7 +38,7 @@ export interface ComponentDefinition {
   /** The version of the component type. */
   readonly version: string;
   /** App IDs that may use it. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
 }
 
 /** The building blocks whose components are stores, each with a name of its own. @public */

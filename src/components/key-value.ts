@@ -184,15 +184,15 @@ export interface StateStoreOptions {
    * between them if a namespace is set; `name`, the name of the component; `none`, no prefix and no `||`; any other word
    * stands for itself, in lower case. Default `appid`.
    */
-  readonly keyPrefix?: KeyPrefix;
+  readonly keyPrefix?: KeyPrefix | undefined;
   /** How long values exist that are saved without a TTL, in milliseconds; at most 2,147,483,647 seconds. Default: for ever. */
-  readonly defaultTtlMs?: number;
+  readonly defaultTtlMs?: number | undefined;
   /** The key that encrypts new values. Default: values are not encrypted. */
-  readonly primaryEncryptionKey?: EncryptionKey;
+  readonly primaryEncryptionKey?: EncryptionKey | undefined;
   /** A former key, for values that are already stored. Default: none. */
-  readonly secondaryEncryptionKey?: EncryptionKey;
+  readonly secondaryEncryptionKey?: EncryptionKey | undefined;
   /** Publishes an event for every value that a transaction saves, decided in the same commit. Default: none. */
-  readonly outbox?: OutboxOptions;
+  readonly outbox?: OutboxOptions | undefined;
 }
 
 /** An unopened state store, as passed to a sidecar. @public */
@@ -202,7 +202,7 @@ export interface KeyValueDefinition extends StoreDefinition {
   /** The options of the state API. */
   readonly options: StateStoreOptions;
   /** Whether the sidecar keeps its own state there, too. Shown in metadata. Default: false. */
-  readonly isOwnState?: boolean;
+  readonly isOwnState?: boolean | undefined;
   /** Opens the store for one sidecar. */
   open(context: ComponentContext): Promise<KeyValueStore>;
 }

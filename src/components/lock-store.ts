@@ -34,7 +34,7 @@ export interface LockStoreOptions {
    * The prefix of resources in the store, behind `lock||` and before `||`: `appid`, the app ID; `name`, the name of the
    * component; `none`, no prefix; any other word stands for itself, in lower case. Default `appid`.
    */
-  readonly keyPrefix?: KeyPrefix;
+  readonly keyPrefix?: KeyPrefix | undefined;
 }
 
 /** An unopened lock store, as passed to a sidecar. @public */

@@ -8,7 +8,7 @@ export interface Trace {
   /** `traceparent`. */
   readonly traceparent: string;
   /** `tracestate`. */
-  readonly tracestate?: string;
+  readonly tracestate?: string | undefined;
 }
 
 /** Empty metadata, as most messages have. Without a prototype, so that any name is ordinary. @public */
@@ -45,14 +45,14 @@ export interface Message {
   /** The publisher's metadata, returned with every delivery. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Its W3C trace. */
-  readonly trace?: Trace;
+  readonly trace?: Trace | undefined;
   /** The instant from which it must not be delivered any more, in milliseconds since 1970. */
-  readonly expiresAt?: number;
+  readonly expiresAt?: number | undefined;
   /**
    * The origin of a dead letter. A component stores it beside the bytes and returns it with every delivery; a component
    * whose broker cannot store it may omit it.
    */
-  readonly deadLetter?: DeadLetterOrigin;
+  readonly deadLetter?: DeadLetterOrigin | undefined;
 }
 
 /** A message of a publish that the component did not accept. @public */
@@ -153,13 +153,13 @@ export interface PubSubComponent {
 /** The topics that applications may use on a pub/sub component. Topic names match exactly. @public */
 export interface TopicScopes {
   /** By app ID: the topics it may publish to. Unlisted apps are not restricted by this. Default: none. */
-  readonly publishingScopes?: Readonly<Record<string, readonly string[]>>;
+  readonly publishingScopes?: Readonly<Record<string, readonly string[]>> | undefined;
   /** By app ID: the topics it may subscribe to. Unlisted apps are not restricted by this. Default: none. */
-  readonly subscriptionScopes?: Readonly<Record<string, readonly string[]>>;
+  readonly subscriptionScopes?: Readonly<Record<string, readonly string[]>> | undefined;
   /** The only allowed topics, for every app. Default: any. */
-  readonly allowedTopics?: readonly string[];
+  readonly allowedTopics?: readonly string[] | undefined;
   /** Topics that an app may use only if its scopes name them. Default: none. */
-  readonly protectedTopics?: readonly string[];
+  readonly protectedTopics?: readonly string[] | undefined;
 }
 
 /** The use of a topic: to publish to it, dead letters included, or to subscribe to it. @public */
@@ -168,7 +168,7 @@ export type TopicUse = 'publish' | 'subscribe';
 /** An unopened pub/sub component, as passed to a sidecar. @public */
 export interface PubSubDefinition extends ComponentDefinition {
   /** The building block; that of a definition that names none. */
-  readonly block?: 'pubsub';
+  readonly block?: 'pubsub' | undefined;
   /** The topics that applications may use. */
   readonly topics: TopicScopes;
   /**
@@ -181,7 +181,7 @@ export interface PubSubDefinition extends ComponentDefinition {
    * a topic fail with `ERR_PUBSUB_FORBIDDEN`; subscriptions to it, or with it as their dead-letter topic, are refused.
    * Default: every topic can be used.
    */
-  readonly topicProblem?: (topic: string, use: TopicUse) => string | undefined;
+  readonly topicProblem?: ((topic: string, use: TopicUse) => string | undefined) | undefined;
   /** Opens the component for one sidecar. */
   open(context: ComponentContext): Promise<PubSubComponent>;
 }

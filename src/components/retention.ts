@@ -1,3 +1,4 @@
+import type { Complete } from '../util/defined-only.ts';
 import { checkOptions, field, LIMIT, type OptionFields } from '../util/option-fields.ts';
 import type { QueueEntry } from './queue-access.ts';
 
@@ -7,9 +8,9 @@ export const ABANDONED_AFTER_MS = 600_000;
 /** How long dead letters without a subscriber are kept; the oldest are removed first. @public */
 export interface DeadLetterRetention {
   /** The most messages for a topic. Default: 10,000. */
-  readonly maxMessages?: number;
+  readonly maxMessages?: number | undefined;
   /** The longest time, in milliseconds. Default: no limit. */
-  readonly maxAgeMs?: number;
+  readonly maxAgeMs?: number | undefined;
 }
 
 const FIELDS: OptionFields<DeadLetterRetention> = {
@@ -19,7 +20,7 @@ const FIELDS: OptionFields<DeadLetterRetention> = {
 const DEFAULT_MAX_MESSAGES = 10_000;
 
 /** Retention with its defaults. `what` names the options that it stands in. @throws SidecarError `ERR_CONFIGURATION`. */
-export function checkRetention(given: DeadLetterRetention | undefined, what: string): Required<DeadLetterRetention> {
+export function checkRetention(given: DeadLetterRetention | undefined, what: string): Complete<DeadLetterRetention> {
   if (given !== undefined) checkOptions(`deadLetterRetention in ${what}`, given, FIELDS);
   const { maxMessages = DEFAULT_MAX_MESSAGES, maxAgeMs = Number.POSITIVE_INFINITY } = given ?? {};
   return { maxMessages, maxAgeMs };
@@ -27,7 +28,7 @@ export function checkRetention(given: DeadLetterRetention | undefined, what: str
 
 /** Whether a dead letter is removed; asked for `count` messages in order, the oldest first. */
 export function excessOf(
-  { maxMessages, maxAgeMs }: Required<DeadLetterRetention>,
+  { maxMessages, maxAgeMs }: Complete<DeadLetterRetention>,
   count: number,
   now: number,
 ): (entry: QueueEntry) => boolean {

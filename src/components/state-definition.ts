@@ -5,7 +5,7 @@ import { STORE_FIELDS } from './key-value-options.ts';
 
 /** The options of every state store with a format of its own. */
 export interface StoreAccess extends StateStoreOptions {
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
 }
 
 /** The fields of {@link StoreAccess}. */

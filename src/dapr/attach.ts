@@ -6,11 +6,11 @@ export interface DaprWorkflowOptions {
   /** The sidecar in this process that stores and runs the workflows. */
   readonly sidecar: { readonly workflows: Workflows };
   /** Ignored: accepted so that programs for Dapr's SDK compile. There is no connection. */
-  readonly daprHost?: string;
+  readonly daprHost?: string | undefined;
   /** Ignored, like `daprHost`. */
-  readonly daprPort?: string;
+  readonly daprPort?: string | undefined;
   /** Ignored, like `daprHost`. */
-  readonly daprApiToken?: string;
+  readonly daprApiToken?: string | undefined;
   /** Ignored, like `daprHost`. */
   readonly logger?: unknown;
   /** Ignored, like `daprHost`. */

@@ -8,15 +8,15 @@ export interface RetryPolicy {
   /** Max attempts, including the first one. */
   readonly maxNumberOfAttempts: number;
   /** The factor of each further delay, 1 or more. Default: 1. */
-  readonly backoffCoefficient?: number;
+  readonly backoffCoefficient?: number | undefined;
   /** The longest delay. Default: no limit. */
-  readonly maxRetryInterval?: number;
+  readonly maxRetryInterval?: number | undefined;
   /** The share by which each delay may be shorter, at random, from 0 to 1. Not in Dapr's SDK. Default: 0. */
-  readonly jitter?: number;
+  readonly jitter?: number | undefined;
   /** The time limit of all attempts together: no attempt starts after it. Default: no limit. */
-  readonly retryTimeout?: number;
+  readonly retryTimeout?: number | undefined;
   /** Whether to retry after a failure; must be deterministic. Not in Dapr's SDK. Default: always. */
-  readonly handle?: (failure: FailureDetails) => boolean;
+  readonly handle?: ((failure: FailureDetails) => boolean) | undefined;
 }
 
 /** Converts a policy for the engine. */

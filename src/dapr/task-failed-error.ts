@@ -14,7 +14,7 @@ export interface FailureDetails {
   /** The class name of the thrown error. */
   readonly errorType: string;
   /** The stack trace, if known. */
-  readonly stackTrace?: string;
+  readonly stackTrace?: string | undefined;
 }
 
 /** An activity or a child workflow has failed for good. @public */

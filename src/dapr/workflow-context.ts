@@ -12,13 +12,13 @@ import type { TInput, TOutput, TWorkflow, TWorkflowActivity } from './types.ts';
 /** Options of a call to an activity or child workflow. @public */
 export interface CallOptions {
   /** The retry policy. Default: one attempt. */
-  readonly retryPolicy?: RetryPolicy;
+  readonly retryPolicy?: RetryPolicy | undefined;
 }
 
 /** Options of waiting for an event. Not in Dapr's SDK. @public */
 export interface WaitOptions {
   /** Milliseconds after which the task fails with `EventTimeoutError`. Default: never. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 /**

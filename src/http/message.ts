@@ -84,9 +84,9 @@ export interface AdapterOptions {
    * Passes requests without a sidecar route to the next middleware of the application. Default `false`: the sidecar
    * responds 404.
    */
-  readonly fallthrough?: boolean;
+  readonly fallthrough?: boolean | undefined;
   /** The path under which the sidecar is mounted, such as `/internal`; removed before routing. Default: none. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
 }
 
 const ADAPTER_FIELDS: OptionFields<AdapterOptions> = {
@@ -136,11 +136,11 @@ export function jsonResponse(status: number, value: unknown, headers: HeaderMap 
 /** Optional parts of {@link request}. @public */
 export interface RequestParts {
   /** Header fields; names in any case. */
-  readonly headers?: HeaderMap;
+  readonly headers?: HeaderMap | undefined;
   /** Bytes, a stream, text (sent as UTF-8), or any other value (sent as JSON with its content type). */
   readonly body?: unknown;
   /** Aborted when the caller has disconnected. Default: never. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

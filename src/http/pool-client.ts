@@ -30,10 +30,10 @@ export interface HttpClient {
 /** PEM texts for connections over TLS. */
 export interface ClientTls {
   /** The certificates of the authorities that sign for servers. Default: Node's. */
-  readonly rootCA?: string;
+  readonly rootCA?: string | undefined;
   /** The client's own certificate. */
-  readonly certificate?: string;
-  readonly privateKey?: string;
+  readonly certificate?: string | undefined;
+  readonly privateKey?: string | undefined;
 }
 
 /** Options of a client. */

@@ -1,5 +1,6 @@
 import { HOST_NAME } from '../http/browser-guard.ts';
 import type { SidecarRequest } from '../http/message.ts';
+import type { Complete } from '../util/defined-only.ts';
 import { isHeaderText } from '../util/header-text.ts';
 import {
   BOOLEAN,
@@ -30,34 +31,34 @@ export interface InspectOptions {
    */
   readonly token?: string | undefined;
   /** Decides about each request, by the application's own means. A rejection or exception refuses the request. */
-  readonly authorize?: (request: SidecarRequest) => InspectorGrant | Promise<InspectorGrant>;
+  readonly authorize?: ((request: SidecarRequest) => InspectorGrant | Promise<InspectorGrant>) | undefined;
   /** `open`: everyone who reaches the inspector may look and act. */
-  readonly access?: 'open';
+  readonly access?: 'open' | undefined;
   /** Whether no caller may act, whatever else is set. Default: false. */
-  readonly readOnly?: boolean;
+  readonly readOnly?: boolean | undefined;
   /**
    * The names by which the inspector is reached on this host beside `localhost`, names that end in `.localhost`, and IP
    * addresses, without ports: needed behind a proxy on the same host that passes the name on. Others are refused,
    * because a web page could have its own name lead here. With `access: 'open'` browsers need them on any host.
    */
-  readonly hosts?: readonly string[];
+  readonly hosts?: readonly string[] | undefined;
   /**
    * How payloads are shown and recorded. Default `full`. Whatever is set, the values of members whose names end in
    * `password`, `token`, `authorization`, `secret` or `apiKey` (in any case, also with `-` and `_`) are masked.
    */
-  readonly payloads?: PayloadOption;
+  readonly payloads?: PayloadOption | undefined;
   /** Makes a link of a trace ID, such as `https://traces.example/{traceId}`. Default: no links. */
-  readonly traceUrl?: string;
+  readonly traceUrl?: string | undefined;
   /** Whether what happens is recorded while somebody looks, or always. Default `watched`. */
-  readonly record?: 'watched' | 'always';
+  readonly record?: 'watched' | 'always' | undefined;
   /** The maximum size of a request body. Default: 1 MiB. */
-  readonly bodyLimitBytes?: number;
+  readonly bodyLimitBytes?: number | undefined;
 }
 
 type Defaults = 'readOnly' | 'hosts' | 'payloads' | 'record' | 'bodyLimitBytes';
 
 /** Options, checked and complete. */
-export type InspectSettings = Omit<InspectOptions, Defaults> & Required<Pick<InspectOptions, Defaults>>;
+export type InspectSettings = Omit<InspectOptions, Defaults> & Complete<Pick<InspectOptions, Defaults>>;
 
 /** Shorter tokens can be guessed. */
 const MIN_TOKEN_LENGTH = 16;

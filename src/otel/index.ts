@@ -19,14 +19,14 @@ import { flagsOf } from './trace-context.ts';
 /** Options of {@link openTelemetry}. @public */
 export interface OpenTelemetryOptions {
   /** Makes the spans. Default: the global one when the sidecar is created. */
-  readonly tracerProvider?: TracerProvider;
+  readonly tracerProvider?: TracerProvider | undefined;
   /** Makes the metrics. Default: the global one when the sidecar is created. */
-  readonly meterProvider?: MeterProvider;
+  readonly meterProvider?: MeterProvider | undefined;
   /**
    * Whether the span that published a message is the parent of those that process it, and not only linked by them.
    * With `false`, each delivery is a trace of its own. Default `true`.
    */
-  readonly messageParent?: boolean;
+  readonly messageParent?: boolean | undefined;
 }
 
 const FIELDS: OptionFields<OpenTelemetryOptions> = {

@@ -10,23 +10,27 @@ import { type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema
  */
 export interface ResiliencySpec {
   /** The policies, by name. */
-  readonly policies?: {
-    /** Time limits of an attempt; 0 for no limit. Default: none. */
-    readonly timeouts?: Readonly<Record<string, string | number>>;
-    /** Retry policies. Default: none. */
-    readonly retries?: Readonly<Record<string, ResiliencyRetry>>;
-    /** Circuit breaker policies. Default: none. */
-    readonly circuitBreakers?: Readonly<Record<string, CircuitBreakerOptions>>;
-  };
+  readonly policies?:
+    | {
+        /** Time limits of an attempt; 0 for no limit. Default: none. */
+        readonly timeouts?: Readonly<Record<string, string | number>> | undefined;
+        /** Retry policies. Default: none. */
+        readonly retries?: Readonly<Record<string, ResiliencyRetry>> | undefined;
+        /** Circuit breaker policies. Default: none. */
+        readonly circuitBreakers?: Readonly<Record<string, CircuitBreakerOptions>> | undefined;
+      }
+    | undefined;
   /** The targets of the policies; those that it does not name use the policies with default names. */
-  readonly targets?: {
-    /** By the invoked app ID, HTTP endpoint name or URL. Default: none. */
-    readonly apps?: Readonly<Record<string, AppPolicies>>;
-    /** By component name. Default: none. */
-    readonly components?: Readonly<Record<string, ComponentPolicies>>;
-    /** Accepted without effect: there are no actors. Default: none. */
-    readonly actors?: Readonly<Record<string, unknown>>;
-  };
+  readonly targets?:
+    | {
+        /** By the invoked app ID, HTTP endpoint name or URL. Default: none. */
+        readonly apps?: Readonly<Record<string, AppPolicies>> | undefined;
+        /** By component name. Default: none. */
+        readonly components?: Readonly<Record<string, ComponentPolicies>> | undefined;
+        /** Accepted without effect: there are no actors. Default: none. */
+        readonly actors?: Readonly<Record<string, unknown>> | undefined;
+      }
+    | undefined;
 }
 
 /** A retry policy. @public */

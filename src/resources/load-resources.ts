@@ -29,30 +29,30 @@ import type { TelemetrySettings } from './telemetry-settings.ts';
 /** Options of {@link checkResources}. @public */
 export interface CheckOptions {
   /** The application that the resources are for. Default: all applications; the files are then only checked. */
-  readonly appId?: string;
+  readonly appId?: string | undefined;
   /** Its namespace; others are excluded. Default: environment variable `NAMESPACE`; empty for any. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** Read by `envRef`, `secretstores.local.env` and variables in Configuration files. Default: `process.env`. */
-  readonly environment?: NodeJS.ProcessEnv;
+  readonly environment?: NodeJS.ProcessEnv | undefined;
   /**
    * Files with a Configuration; sections of later ones replace those of earlier ones, and `$NAME` in them is replaced
    * by an environment variable. If given, Configurations among the other resources are ignored.
    */
-  readonly configPaths?: readonly string[];
+  readonly configPaths?: readonly string[] | undefined;
   /** The directory of the state, overriding the resources. Default: as in the resources. */
-  readonly statePath?: string;
+  readonly statePath?: string | undefined;
   /**
    * Replacements of component types, such as `{ 'pubsub.redis': 'pubsub.in-memory' }`. `pubsub.*` matches every
    * unsupported pub/sub type; `none` leaves components of that type out, and `{ '*': 'none' }` all of unsupported types.
    */
-  readonly substitute?: Readonly<Record<string, string>>;
+  readonly substitute?: Readonly<Record<string, string>> | undefined;
   /** The base of relative paths in components. Default: the working directory. */
-  readonly workingDirectory?: string;
+  readonly workingDirectory?: string | undefined;
   /**
    * The names that the API of the application's sidecar uses. With `dapr`, keys, kinds and component types are
    * understood in any case, as daprd does; with `sidecar` they are case-sensitive. Default: `sidecar`.
    */
-  readonly wire?: WireName;
+  readonly wire?: WireName | undefined;
   /** Whether the caller applies {@link LoadedResources.telemetry}; else a note says that it has no effect. @internal */
   readonly appliesTelemetry?: boolean;
 }
@@ -62,7 +62,7 @@ export interface LoadOptions extends CheckOptions {
   /** The application that the resources are for. */
   readonly appId: string;
   /** Logs unused parts of the files. Default: no log; see {@link LoadedResources.notes}. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
 }
 
 /** Options of a sidecar from resource files. @public */

@@ -86,12 +86,12 @@ export interface MultiApp {
 /** Options of {@link loadMultiApp}. @public */
 export interface MultiAppOptions {
   /** Logs unused parts of the file. Default: no log; see {@link MultiApp.notes}. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /**
    * The names that the APIs of the sidecars use. With `dapr`, keys and choices such as `appProtocol: HTTP` are
    * understood in any case; with `sidecar` they are case-sensitive. Default: `sidecar`.
    */
-  readonly wire?: WireName;
+  readonly wire?: WireName | undefined;
 }
 
 const check = documentCheck(MULTI_APP_SCHEMA, { unused: UNUSED_FIELDS });

@@ -30,19 +30,19 @@ export interface AccessPolicy {
   /** The trust domain that its token must name; a caller from another one is treated as having no policy. */
   readonly trustDomain: string;
   /** The action for calls that match no operation. Default: the `defaultAction` of all policies. */
-  readonly defaultAction?: AccessAction;
+  readonly defaultAction?: AccessAction | undefined;
   /** Rules, the more specific ones first. Default: none. */
-  readonly operations?: readonly AccessOperation[];
+  readonly operations?: readonly AccessOperation[] | undefined;
 }
 
 /** Which applications may call this one through their sidecars, in the form of Dapr's `accessControl`. @public */
 export interface AccessControlOptions {
   /** The action for callers without a policy and for unauthenticated callers. Default: `deny`. */
-  readonly defaultAction?: AccessAction;
+  readonly defaultAction?: AccessAction | undefined;
   /** The trust domain of this application, unless `identity` names one. Default: `public`. */
-  readonly trustDomain?: string;
+  readonly trustDomain?: string | undefined;
   /** One policy per caller (app ID and namespace), in any order. Default: none. */
-  readonly policies?: readonly AccessPolicy[];
+  readonly policies?: readonly AccessPolicy[] | undefined;
 }
 
 /** Limits on the work per call. */

@@ -6,17 +6,17 @@ export interface ApiRule {
   /** The operation: `publish`, `jobs`, `invoke`, `workflows`, `state`, `secrets`, `configuration`, `lock`, `metadata`, `placement`, `shutdown`, … */
   readonly name: string;
   /** `v1`, `v1alpha1`, `v1beta1`, or as in paths: `v1.0-alpha1`. Default: every version. */
-  readonly version?: string;
+  readonly version?: string | undefined;
   /** Rules for `grpc` have no effect: there is no gRPC API. Default: `http`. */
-  readonly protocol?: 'http' | 'grpc';
+  readonly protocol?: 'http' | 'grpc' | undefined;
 }
 
 /** Enables parts of the HTTP API. Health is always enabled; the typed classes are not affected. @public */
 export interface ApiOptions {
   /** Enable only these, at least one. Default: all. */
-  readonly allowed?: readonly ApiRule[];
+  readonly allowed?: readonly ApiRule[] | undefined;
   /** Disable these, even if allowed. Default: none. */
-  readonly denied?: readonly ApiRule[];
+  readonly denied?: readonly ApiRule[] | undefined;
 }
 
 const rules = {

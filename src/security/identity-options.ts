@@ -14,17 +14,17 @@ export interface SharedKey {
   /** At least 32 bytes, preferably random; text is encoded as UTF-8. */
   readonly secret: string | Uint8Array;
   /** The key's name in tokens. Default: derived from the secret. */
-  readonly kid?: string;
+  readonly kid?: string | undefined;
 }
 
 /** An Ed25519 key pair, or its public half; tokens are signed with EdDSA. @public */
 export interface KeyPair {
   /** The private key for signing, PEM (PKCS #8) or JWK. Required in the first of the keys. */
-  readonly privateKey?: string | JsonWebKeyInput['key'];
+  readonly privateKey?: string | JsonWebKeyInput['key'] | undefined;
   /** The public key for verifying, PEM (SPKI) or JWK. Default: that of the private key. */
-  readonly publicKey?: string | JsonWebKeyInput['key'];
+  readonly publicKey?: string | JsonWebKeyInput['key'] | undefined;
   /** The key's name in tokens. Default: its thumbprint (RFC 7638). */
-  readonly kid?: string;
+  readonly kid?: string | undefined;
 }
 
 /** A key of {@link IdentityOptions}. @public */
@@ -43,9 +43,9 @@ export interface IdentityOptions {
    * The keys of each application: by app ID (in the own namespace) or `<appId>.<namespace>`. If set, unlisted
    * applications are rejected, and `keys` authenticate only the own application.
    */
-  readonly peers?: Readonly<Record<string, IdentityKey | readonly IdentityKey[]>>;
+  readonly peers?: Readonly<Record<string, IdentityKey | readonly IdentityKey[]>> | undefined;
   /** The trust domain in the own tokens. Default: that of `accessControl`, else `public`. */
-  readonly trustDomain?: string;
+  readonly trustDomain?: string | undefined;
 }
 
 const kid = { type: 'string', minLength: 1, maxLength: 128 } as const;

@@ -10,28 +10,28 @@ export type AppOptions = AppTarget & {
    * The maximum number of concurrent requests to it, of all kinds together. A request that has timed out, or whose
    * caller has gone, does not count, though the application may still be at work on it. Default: no limit.
    */
-  readonly maxConcurrency?: number;
+  readonly maxConcurrency?: number | undefined;
   /**
    * Health checks of the application; `true` for the defaults. While it is unhealthy, nothing is sent to it.
    * Default: no health checks; it counts as healthy.
    */
-  readonly health?: boolean | AppHealthOptions;
+  readonly health?: boolean | AppHealthOptions | undefined;
   /**
    * How long an application on a port may take to accept requests before a warning is logged. The sidecar goes on
    * waiting for it. Default `10s`.
    */
-  readonly startTimeout?: Duration;
+  readonly startTimeout?: Duration | undefined;
   /**
    * Whether the application is asked for its subscriptions (`GET /sidecar/subscribe`). Without it, only those in the
    * options and in code count. Default `true`.
    */
-  readonly discovery?: boolean;
+  readonly discovery?: boolean | undefined;
 };
 
 /** The options that depend on the application. */
 interface AppUse {
-  readonly app?: AppOptions;
-  readonly subscriptions?: readonly RouteSubscription[];
+  readonly app?: AppOptions | undefined;
+  readonly subscriptions?: readonly RouteSubscription[] | undefined;
 }
 
 const callable = { isFunction: true };

@@ -35,7 +35,7 @@ import { CORS_SCHEMA, type CorsOptions } from '../security/cors.ts';
 import { type IdentityOptions, identityOf } from '../security/identity-options.ts';
 import type { StateDefinition } from '../state/store.ts';
 import { type Clock, clockOutside, systemClock } from '../util/clock.ts';
-import { definedOnly } from '../util/defined-only.ts';
+import { type Complete, definedOnly } from '../util/defined-only.ts';
 import { type Duration, msOf } from '../util/duration.ts';
 import { loggingErrors } from '../util/logged-error.ts';
 import { errorLogger, type Logger, silentLogger, standardErrorLogger } from '../util/logger.ts';
@@ -53,44 +53,44 @@ export interface SidecarOptions {
    * Names the application: the consumer group of its subscriptions, the source of its events. Not empty, at most 256
    * characters, no dots, slashes or white space. Default: environment variable `APP_ID`.
    */
-  readonly appId?: string;
+  readonly appId?: string | undefined;
   /**
    * The namespace of the application: part of its name among other sidecars, sent with its calls. It may have the
    * characters of `appId`. Default: environment variable `NAMESPACE`, else `default`.
    */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** The application that the sidecar calls. Default: none; messages are then received in code only. */
-  readonly app?: AppOptions;
+  readonly app?: AppOptions | undefined;
   /** Components of every building block, such as `memoryPubSub('pubsub')`, those of brokers, and `keyValueStore('orders')`. Default: none. */
-  readonly components?: readonly AnyComponentDefinition[];
+  readonly components?: readonly AnyComponentDefinition[] | undefined;
   /**
    * The store of durable state: `embedded({ path })` keeps it in a directory, `postgresql(…)` and `redis(…)` keep it on a
    * server for several processes and machines. Default: in memory.
    */
-  readonly state?: StateDefinition;
+  readonly state?: StateDefinition | undefined;
   /** Subscriptions that deliver to routes of the application. Default: the subscriptions that it declares itself. */
-  readonly subscriptions?: readonly RouteSubscription[];
+  readonly subscriptions?: readonly RouteSubscription[] | undefined;
   /** Options of calls to other services. */
-  readonly invocation?: InvocationOptions;
+  readonly invocation?: InvocationOptions | undefined;
   /** HTTP services without a sidecar that can be invoked by name. Default: none. */
-  readonly httpEndpoints?: readonly HttpEndpointOptions[];
+  readonly httpEndpoints?: readonly HttpEndpointOptions[] | undefined;
   /** How to find sidecars of other applications that do not share the state store. */
-  readonly nameResolution?: NameResolutionOptions;
+  readonly nameResolution?: NameResolutionOptions | undefined;
   /**
    * The URL at which other sidecars reach this one, such as `http://10.0.0.5:3500`; published to those that share the
    * state store. Default: none; only sidecars of the same process can then call it.
    */
-  readonly address?: string;
+  readonly address?: string | undefined;
   /** The table of hosts and their actor types. */
-  readonly placement?: PlacementOptions;
+  readonly placement?: PlacementOptions | undefined;
   /** Options of jobs. */
-  readonly jobs?: JobsOptions;
+  readonly jobs?: JobsOptions | undefined;
   /** Options of workflows. */
-  readonly workflows?: WorkflowsOptions;
+  readonly workflows?: WorkflowsOptions | undefined;
   /** Which secrets the application may read. Default: all. */
-  readonly secrets?: SecretsOptions;
+  readonly secrets?: SecretsOptions | undefined;
   /** The names that the HTTP API uses: `sidecar`, or `dapr` for unmodified Dapr clients. Default `sidecar`. */
-  readonly wire?: WireName;
+  readonly wire?: WireName | undefined;
   /**
    * The token that callers of the HTTP API must send in `sidecar-api-token` (`dapr-api-token`).
    * Visible ASCII characters. Default: environment variable `SIDECAR_API_TOKEN` (`DAPR_API_TOKEN`), where empty means
@@ -103,18 +103,18 @@ export interface SidecarOptions {
    */
   readonly appToken?: string | undefined;
   /** Time-outs, retries and circuit breakers of the sidecar's calls. Default: only the defaults of each block. */
-  readonly resiliency?: ResiliencySpec | readonly ResiliencySpec[];
+  readonly resiliency?: ResiliencySpec | readonly ResiliencySpec[] | undefined;
   /**
    * How sidecars authenticate to each other. Default: by the secret in the environment variable
    * `SIDECAR_IDENTITY_SECRET`; without it there is no authentication, and every other sidecar is anonymous.
    */
-  readonly identity?: IdentityOptions;
+  readonly identity?: IdentityOptions | undefined;
   /** The callers that may reach the application through other sidecars. Default: all. */
-  readonly accessControl?: AccessControlOptions;
+  readonly accessControl?: AccessControlOptions | undefined;
   /** The enabled parts of the HTTP API. Default: all. */
-  readonly api?: ApiOptions;
+  readonly api?: ApiOptions | undefined;
   /** The web pages that may use the HTTP API and read its responses. Default: none. */
-  readonly cors?: CorsOptions;
+  readonly cors?: CorsOptions | undefined;
   /**
    * The names by which clients reach the HTTP API, without ports, such as `sidecar.example.com`: needed without an
    * `apiToken` behind a proxy on the same host that passes `Host` on, and for web pages of that name. `localhost`, names
@@ -122,38 +122,38 @@ export interface SidecarOptions {
    * browsers, and on a loopback connection to every client, because the page of a stranger may have its own name lead
    * here (DNS rebinding). Default: none.
    */
-  readonly allowedHosts?: readonly string[];
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Names to show as `enabledFeatures` in the metadata; nothing else depends on them. Default: none. */
-  readonly features?: readonly string[];
+  readonly features?: readonly string[] | undefined;
   /** The largest request body, in bytes. Default 4 MiB. */
-  readonly bodyLimitBytes?: number;
+  readonly bodyLimitBytes?: number | undefined;
   /**
    * The largest head of a response that is read, in bytes: of the application, other sidecars, HTTP endpoints and URLs.
    * A larger one fails the call. The head of a request is limited by the server that the sidecar is mounted in
    * (`maxHeaderSize` of `node:http`). Default 16 KiB.
    */
-  readonly headLimitBytes?: number;
+  readonly headLimitBytes?: number | undefined;
   /**
    * The application's time limit for a message; 0 for no limit. Functions in code have only the time limit of their
    * subscription. Default `1m`; none with `wire: 'dapr'`, as in daprd.
    */
-  readonly deliveryTimeout?: Duration;
+  readonly deliveryTimeout?: Duration | undefined;
   /**
    * How long a stop waits for messages, job runs and responses in flight. After half of it, the signals of functions
    * that still run fire. Default `10s`.
    */
-  readonly stopTimeout?: Duration;
+  readonly stopTimeout?: Duration | undefined;
   /** The source of time. Default: the system. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /**
    * Where to log: an object with `debug`, `info`, `warn` and `error`, each called as `(details, message)`, like pino. An
    * error in `details` is plain data, `{ type, message, code?, stack?, cause?, errors? }`, of bounded length. Default:
    * warnings and errors go to standard error: one line of JSON each, on a terminal readable lines with stacks. `silent`
    * discards everything.
    */
-  readonly logger?: Logger | 'silent';
+  readonly logger?: Logger | 'silent' | undefined;
   /** Traces and metrics, such as `openTelemetry()` of `insidecar/otel`. Default: none. */
-  readonly telemetry?: Telemetry;
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Options without a default: their absence has a meaning. */
@@ -164,7 +164,7 @@ type InMilliseconds = 'deliveryTimeout' | 'stopTimeout';
 
 /** Options of blocks with their defaults, and values derived from options. */
 interface Resolved extends Tokens {
-  readonly invocation: Required<InvocationOptions>;
+  readonly invocation: Complete<InvocationOptions>;
   readonly placement: PlacementSettings;
   readonly deliveryTimeoutMs: number;
   readonly stopTimeoutMs: number;
@@ -179,7 +179,7 @@ interface Resolved extends Tokens {
 
 /** Options, checked and complete. */
 export type ResolvedOptions = Resolved &
-  Required<Omit<SidecarOptions, Optional | InMilliseconds | keyof Resolved>> & {
+  Complete<Omit<SidecarOptions, Optional | InMilliseconds | keyof Resolved>> & {
     readonly [Name in Optional]: SidecarOptions[Name];
   };
 

@@ -7,12 +7,12 @@ import { quiet, settledActivities } from './settled.ts';
 /** Options of {@link virtualClock}. @public */
 export interface VirtualClockOptions {
   /** The start time. Default: `2026-01-01T00:00:00Z`. */
-  readonly startAt?: Instant;
+  readonly startAt?: Instant | undefined;
   /**
    * Max real time that {@link VirtualClock.settled} and a stop of a sidecar wait together for hanging work; then they
    * name it. Default: `3s`, because vitest and jest time out after 5 s.
    */
-  readonly gracePeriod?: Duration;
+  readonly gracePeriod?: Duration | undefined;
 }
 
 const DEFAULT_GRACE_PERIOD_MS = 3_000;

@@ -4,7 +4,7 @@ export type StoredTrace = readonly [traceparent: string, tracestate?: string];
 /** A W3C trace context. */
 export interface TraceContext {
   readonly traceparent: string;
-  readonly tracestate?: string;
+  readonly tracestate?: string | undefined;
 }
 
 export function storedTrace({ traceparent, tracestate }: TraceContext): StoredTrace {

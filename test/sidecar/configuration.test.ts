@@ -79,6 +79,34 @@ describe('configuration', () => {
     });
   });
 
+  test('what is undefined counts as left out, at every depth', () => {
+    const _ = undefined;
+    const given: SidecarOptions = {
+      appId: 'shop',
+      namespace: _,
+      clock: _,
+      state: _,
+      bodyLimitBytes: _,
+      app: { port: 3000, host: _, protocol: _, health: { path: _, interval: _, timeout: _, threshold: _ } },
+      components: [memoryPubSub('pubsub', { maxMessages: _, deadLetterRetention: { maxMessages: _, maxAgeMs: _ } })],
+      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/on', routes: _, deadLetterTopic: _ }],
+      httpEndpoints: [{ name: 'bank', baseUrl: 'https://bank.example.com', headers: _, clientTLS: _ }],
+      invocation: { urls: _ },
+      placement: { enabled: _, actorTypes: _ },
+      jobs: { concurrency: _, missedTicks: _, timeout: _, maxCrashes: _ },
+      workflows: { maxIdleInstances: _, retention: { completed: _, maxCount: _ } },
+      resiliency: _,
+    };
+    const left: SidecarOptions = {
+      appId: 'shop',
+      app: { port: 3000, health: {} },
+      components: [memoryPubSub('pubsub')],
+      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/on' }],
+      httpEndpoints: [{ name: 'bank', baseUrl: 'https://bank.example.com' }],
+    };
+    expect(new Sidecar(given).settings()).toStrictEqual(new Sidecar(left).settings());
+  });
+
   test('is a copy', () => {
     const sidecar = new Sidecar({
       appId: 'shop',

@@ -7,13 +7,13 @@ import type { ConfigurationSubscription } from './subscription.ts';
 /** Options of reading configuration. @public */
 export interface ConfigurationReadOptions {
   /** Passed to the store, such as `pgNotifyChannel`. Default: none. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Options of {@link Configuration.watch}. @public */
 export interface ConfigurationWatchingOptions extends ConfigurationReadOptions {
   /** Whether the present values come first, like changes. Default: `false`, changes only. */
-  readonly initial?: boolean;
+  readonly initial?: boolean | undefined;
   /** Ends the iteration, which then throws its reason. */
   readonly signal?: AbortSignal | undefined;
 }

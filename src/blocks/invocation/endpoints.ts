@@ -11,16 +11,18 @@ export interface HttpEndpointOptions {
   /** The base URL, such as `https://api.example.com/v2`; the path of a call is appended. */
   readonly baseUrl: string;
   /** Set on every request, such as `authorization`; replaces the caller's fields. Names in any case. Default: none. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** PEM texts for TLS. */
-  readonly clientTLS?: {
-    /** The certificates of the authorities that sign for the service. Default: Node's. */
-    readonly rootCA?: string;
-    /** The sidecar's client certificate. Default: none. */
-    readonly certificate?: string;
-    /** The key of `certificate`. Default: none. */
-    readonly privateKey?: string;
-  };
+  readonly clientTLS?:
+    | {
+        /** The certificates of the authorities that sign for the service. Default: Node's. */
+        readonly rootCA?: string | undefined;
+        /** The sidecar's client certificate. Default: none. */
+        readonly certificate?: string | undefined;
+        /** The key of `certificate`. Default: none. */
+        readonly privateKey?: string | undefined;
+      }
+    | undefined;
 }
 
 const pem = { type: 'string', minLength: 1 } as const;

@@ -35,7 +35,7 @@ import { ToldCall } from './told-call.ts';
 /** Options of {@link Invocation.invoke}. @public */
 export interface InvocationInit {
   /** Header fields; names in any case. */
-  readonly headers?: HeaderMap;
+  readonly headers?: HeaderMap | undefined;
   /**
    * Bytes, a stream of bytes, text (sent as UTF-8), or any other value (sent as JSON with its content type). A Node
    * stream is destroyed if the call fails, or if it has no reader yet when the answer has come to its end, unless it is
@@ -43,9 +43,9 @@ export interface InvocationInit {
    */
   readonly body?: unknown;
   /** Appended to the query of the path, in this order. */
-  readonly query?: Readonly<Record<string, string>> | URLSearchParams;
+  readonly query?: Readonly<Record<string, string>> | URLSearchParams | undefined;
   /** Cancels the call; it rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const INIT_FIELDS = fieldNames<InvocationInit>({ headers: true, body: true, query: true, signal: true });

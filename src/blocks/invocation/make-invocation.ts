@@ -6,6 +6,7 @@ import type { Resiliency } from '../../resiliency/policy.ts';
 import type { AccessControl } from '../../security/access-control.ts';
 import { strangerWarning } from '../../security/exposure.ts';
 import type { Identity } from '../../security/identity.ts';
+import type { Complete } from '../../util/defined-only.ts';
 import type { BlockDeps } from '../block-deps.ts';
 import { Destinations } from './destinations.ts';
 import { type HttpEndpointOptions, openEndpoints } from './endpoints.ts';
@@ -30,7 +31,7 @@ export interface InvocationBlockDeps extends BlockDeps {
 
 /** The options of the block. */
 export interface InvocationSettings {
-  readonly invocation: Required<InvocationOptions>;
+  readonly invocation: Complete<InvocationOptions>;
   readonly httpEndpoints: readonly HttpEndpointOptions[];
   readonly apiToken: string;
   readonly bodyLimitBytes: number;

@@ -6,7 +6,7 @@ export interface InvocationOptions {
    * Whether the target of a call may be a URL: API users can then reach everything that this process can reach. HTTP
    * endpoints can always be called. Default: `true`.
    */
-  readonly urls?: boolean;
+  readonly urls?: boolean | undefined;
 }
 
 /** The JSON schema of {@link InvocationOptions}. */

@@ -1,5 +1,5 @@
 import { DEFAULT_MAX_CRASHES } from '../../util/crashes.ts';
-import { definedOnly } from '../../util/defined-only.ts';
+import { type Complete, definedOnly } from '../../util/defined-only.ts';
 import { type Duration, msOf } from '../../util/duration.ts';
 import { DURATION, type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../../util/options-schema.ts';
 import type { Wire } from '../../wire.ts';
@@ -7,23 +7,23 @@ import type { Wire } from '../../wire.ts';
 /** Options of jobs. @public */
 export interface JobsOptions {
   /** The maximum number of concurrent runs; never more than the application's `maxConcurrency`. Default 100. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /**
    * The treatment of ticks missed while the process was down, the application unavailable or the previous run still in
    * progress: `once` makes one run for all of them, `all` runs each. Default `once`; `all` with `wire: 'dapr'`.
    */
-  readonly missedTicks?: 'once' | 'all';
+  readonly missedTicks?: 'once' | 'all' | undefined;
   /**
    * The application's time limit for a run; 0 for no limit. Functions in code have only the time limit of
    * {@link JobHandlerOptions}. Default `1m`; none with `wire: 'dapr'`.
    */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | undefined;
   /**
    * How often in a row the process may end while the same run is under way before that attempt counts as failed, and
    * the job's failure policy decides what follows. The first time and stops are not counted. 0: never.
    * Default 3.
    */
-  readonly maxCrashes?: number;
+  readonly maxCrashes?: number | undefined;
 }
 
 /** The JSON schema of {@link JobsOptions}. */
@@ -35,7 +35,7 @@ export const JOBS_OPTIONS_SCHEMA: JsonSchema = optionsSchema<JobsOptions>({
 });
 
 /** Options, complete. */
-export interface JobsSettings extends Required<Omit<JobsOptions, 'timeout'>> {
+export interface JobsSettings extends Complete<Omit<JobsOptions, 'timeout'>> {
   readonly timeoutMs: number;
 }
 

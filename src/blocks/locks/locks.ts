@@ -15,7 +15,7 @@ export interface LockOptions {
    */
   readonly ttl: Duration;
   /** The owner of the lock; should be unique for each attempt. At most 256 bytes. Default: a generated ID. */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
 }
 
 /** A lock that is held; leaving the scope of `await using` releases it. @public */

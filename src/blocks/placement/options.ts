@@ -1,3 +1,4 @@
+import type { Complete } from '../../util/defined-only.ts';
 import { isSwitchedOn } from '../../util/environment-switch.ts';
 import { type JsonSchema, optionsSchema } from '../../util/options-schema.ts';
 
@@ -7,9 +8,9 @@ export interface PlacementOptions {
    * Whether `GET /placement/state` shows the table; it needs no API token. Default: environment variable
    * `SIDECAR_PLACEMENT_METADATA_ENABLED` (`DAPR_PLACEMENT_METADATA_ENABLED`), else false.
    */
-  readonly enabled?: boolean;
+  readonly enabled?: boolean | undefined;
   /** Actor types of the application, shown beside those of the workflow engine. At most 1,000. Default: none. */
-  readonly actorTypes?: readonly string[];
+  readonly actorTypes?: readonly string[] | undefined;
 }
 
 /** The JSON schema of {@link PlacementOptions}. */
@@ -24,7 +25,7 @@ export const PLACEMENT_SCHEMA: JsonSchema = optionsSchema<PlacementOptions>({
 });
 
 /** Options with defaults applied. */
-export type PlacementSettings = Required<PlacementOptions>;
+export type PlacementSettings = Complete<PlacementOptions>;
 
 /**
  * Adds defaults from the environment.

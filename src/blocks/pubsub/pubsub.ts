@@ -233,7 +233,9 @@ export class PubSub {
    *   console.log(`${topic} → ${group}: ${ready} ready`);
    * ```
    */
-  async queues(options: { readonly pubsubName?: string; readonly topic?: string } = {}): Promise<readonly QueueInfo[]> {
+  async queues(
+    options: { readonly pubsubName?: string | undefined; readonly topic?: string | undefined } = {},
+  ): Promise<readonly QueueInfo[]> {
     checkOptions('options of queues', options, LIST_FIELDS, badRequest);
     this.#service.admit();
     return this.#service.queues.list(options.pubsubName, options.topic);

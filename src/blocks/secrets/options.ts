@@ -5,11 +5,11 @@ export interface SecretScope {
   /** The name of the secret store. */
   readonly storeName: string;
   /** Whether secrets may be read that neither list names: `allow` or `deny`, in letters of any case. Default: `allow`. */
-  readonly defaultAccess?: string;
+  readonly defaultAccess?: string | undefined;
   /** If not empty: these secrets may be read, and no others. Default: none. */
-  readonly allowedSecrets?: readonly string[];
+  readonly allowedSecrets?: readonly string[] | undefined;
   /** These secrets may not be read; of no effect beside `allowedSecrets`. Default: none. */
-  readonly deniedSecrets?: readonly string[];
+  readonly deniedSecrets?: readonly string[] | undefined;
 }
 
 /** Options of secrets. @public */
@@ -18,7 +18,7 @@ export interface SecretsOptions {
    * Which secrets the application may read, at most one rule for each store. A store without a rule: all. What the
    * sidecar itself looks up for its components is not concerned. Default: none.
    */
-  readonly scopes?: readonly SecretScope[];
+  readonly scopes?: readonly SecretScope[] | undefined;
 }
 
 const names = { type: 'array', items: { type: 'string' } } as const;

@@ -4,7 +4,7 @@ import type { SecretsService } from './secrets-service.ts';
 /** Options of reading secrets. @public */
 export interface SecretReadOptions {
   /** Passed to the store. The stores of this package use none. Default: none. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
 /**

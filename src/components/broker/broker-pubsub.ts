@@ -34,12 +34,12 @@ export interface BrokerClient<Handle> {
 /** Options that all components on brokers have. @public */
 export interface BrokerOptions extends TopicScopes {
   /** App IDs that may use the component. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /**
    * The time limit of a publish, in milliseconds, reconnecting included. If it is over, the publish fails, though the
    * broker may have the message. Default 5,000.
    */
-  readonly publishTimeoutMs?: number;
+  readonly publishTimeoutMs?: number | undefined;
 }
 
 /** The parts that a technology defines. */

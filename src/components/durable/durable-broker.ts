@@ -3,6 +3,7 @@ import { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
 import { retryOnConflict } from '../../state/retry-on-conflict.ts';
 import type { StateStore } from '../../state/store.ts';
+import type { Complete } from '../../util/defined-only.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { MessageCommits } from '../message-commits.ts';
@@ -27,7 +28,7 @@ import { Upkeep } from './upkeep.ts';
 /** The settings of a component. */
 export interface BrokerSettings {
   readonly maxQueueMessages: number;
-  readonly retention: Required<DeadLetterRetention>;
+  readonly retention: Complete<DeadLetterRetention>;
   readonly patterns: TopicPatterns;
 }
 

@@ -12,16 +12,16 @@ import { DurableBroker } from './durable-broker.ts';
 /** Options of {@link durablePubSub}. @public */
 export interface DurablePubSubOptions extends TopicScopes {
   /** App IDs that may use the component. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /**
    * The most messages in the queue of a group, waiting or in flight: a publish beyond that fails, to all groups. Dead
    * letters are taken all the same. Several hosts may exceed it by what they publish at once. Default: no limit.
    */
-  readonly maxQueueMessages?: number;
+  readonly maxQueueMessages?: number | undefined;
   /** How long dead letters are kept while their topic has no subscription. */
-  readonly deadLetterRetention?: DeadLetterRetention;
+  readonly deadLetterRetention?: DeadLetterRetention | undefined;
   /** The wildcards of the topics that are subscribed to; the same in every process. Default: `suffix`. */
-  readonly wildcards?: TopicWildcards;
+  readonly wildcards?: TopicWildcards | undefined;
 }
 
 const FIELDS: OptionFields<DurablePubSubOptions> = {

@@ -33,53 +33,53 @@ export interface JetStreamPubSubOptions extends BrokerOptions {
    * `nats://[user:password@]host[:port]`, `nats://token@host`, or `tls://host` for TLS; several servers of a cluster
    * with commas between them. Default: `nats://localhost:4222`.
    */
-  readonly url?: string;
+  readonly url?: string | undefined;
   /** The name of the connection at the server. Default: `insidecar` and the app ID. */
-  readonly connectionName?: string;
+  readonly connectionName?: string | undefined;
   /** Default: that of the URL. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Default: that of the URL. */
-  readonly username?: string;
+  readonly username?: string | undefined;
   /** Default: that of the URL. */
-  readonly password?: string;
+  readonly password?: string | undefined;
   /** A user's JWT; belongs to `seed`. Default: none. */
-  readonly jwt?: string;
+  readonly jwt?: string | undefined;
   /** The seed of the key of the user of `jwt`. Default: none. */
-  readonly seed?: string;
+  readonly seed?: string | undefined;
   /**
    * `true` demands TLS; an object has options of `tls.connect`, such as `ca`, `cert` and `key`. Default: TLS if the
    * server demands it.
    */
-  readonly tls?: boolean | object;
+  readonly tls?: boolean | object | undefined;
   /** The JetStream domain. Default: that of the server. */
-  readonly domain?: string;
+  readonly domain?: string | undefined;
   /** The prefix of the subjects of JetStream's API, in place of `domain`. Default: `$JS.API`. */
-  readonly apiPrefix?: string;
+  readonly apiPrefix?: string | undefined;
   /** The stream that is consumed. Default: the one that has the topic's subject. */
-  readonly stream?: string;
+  readonly stream?: string | undefined;
   /**
    * Whether to create a stream for each topic whose subject no stream has, and how. Not with `stream`. Default: `false`;
    * publishes and subscriptions without a stream fail.
    */
-  readonly createStream?: boolean | CreatedStreams;
+  readonly createStream?: boolean | CreatedStreams | undefined;
   /** Where a group begins when it subscribes for the first time. Default: `'all'`, with the oldest message of the stream. */
-  readonly deliverPolicy?: JetStreamDeliverPolicy;
+  readonly deliverPolicy?: JetStreamDeliverPolicy | undefined;
   /**
    * The name of a durable consumer, such as one of daprd, whose place a new group takes: it begins after the messages
    * that this one has acknowledged. Default: none.
    */
-  readonly continueDurable?: string;
+  readonly continueDurable?: string | undefined;
   /**
    * The time after which a message is delivered again when its consumer has died, in milliseconds. A living one may
    * take longer. At least 1,000. Default 10,000.
    */
-  readonly ackWaitMs?: number;
+  readonly ackWaitMs?: number | undefined;
   /** Max unsettled messages of a group, over all processes, those that wait for a retry included. Default 10,000. */
-  readonly maxAckPending?: number;
+  readonly maxAckPending?: number | undefined;
   /** The servers of a cluster that store the state of a new group. Default: as many as store its stream. */
-  readonly replicas?: number;
+  readonly replicas?: number | undefined;
   /** Whether the server keeps the state of new groups in memory only. Default: `false`. */
-  readonly memoryStorage?: boolean;
+  readonly memoryStorage?: boolean | undefined;
 }
 
 const POLICIES: ReadonlySet<unknown> = new Set(['all', 'last', 'new']);

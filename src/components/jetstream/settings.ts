@@ -12,11 +12,11 @@ export type JetStreamDeliverPolicy =
 /** How streams are created. @public */
 export interface CreatedStreams {
   /** How long messages are kept, in milliseconds, whether they were delivered or not. Default: for ever. */
-  readonly maxAgeMs?: number;
+  readonly maxAgeMs?: number | undefined;
   /** Max bytes of a stream; publishes fail when they are reached. Default: no limit. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /** The servers of a cluster that store each message. Default 1. */
-  readonly replicas?: number;
+  readonly replicas?: number | undefined;
 }
 
 /** How topics and groups are kept at the server. */

@@ -46,30 +46,30 @@ export interface KafkaPubSubOptions extends BrokerOptions {
   /** The brokers to begin with, `host:port` each. */
   readonly brokers: readonly string[];
   /** The name of this client at the brokers. Default: the app ID. */
-  readonly clientId?: string;
+  readonly clientId?: string | undefined;
   /** Stands for the app ID in the names of consumer groups. Default: the app ID. */
-  readonly consumerId?: string;
+  readonly consumerId?: string | undefined;
   /** Where a new group begins: at the messages that come after it, or at the oldest. Default `newest`, as in Dapr. */
-  readonly initialOffset?: 'newest' | 'oldest';
+  readonly initialOffset?: 'newest' | 'oldest' | undefined;
   /** Default: no login. */
-  readonly sasl?: KafkaSasl;
+  readonly sasl?: KafkaSasl | undefined;
   /** `true`, or the options of `tls.connect`, such as `ca`, `cert` and `key`. Default `false`. */
-  readonly tls?: boolean | object;
+  readonly tls?: boolean | object | undefined;
   /** How messages are compressed. Default `none`. */
-  readonly compression?: 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
+  readonly compression?: 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd' | undefined;
   /** Max bytes of a message, headers included, and of messages that are sent together. Default 1,048,576. */
-  readonly maxMessageBytes?: number;
+  readonly maxMessageBytes?: number | undefined;
   /**
    * After so much silence of a process its partitions go to others, in milliseconds; within the limits of the brokers.
    * Default 10,000.
    */
-  readonly sessionTimeoutMs?: number;
+  readonly sessionTimeoutMs?: number | undefined;
   /** Between signs of life to the group, in milliseconds; at most a third of `sessionTimeoutMs`. Default 1,000. */
-  readonly heartbeatIntervalMs?: number;
+  readonly heartbeatIntervalMs?: number | undefined;
   /** Whether the headers of other programs are escaped as in a URL when they become metadata. Default `false`. */
-  readonly escapeHeaders?: boolean;
+  readonly escapeHeaders?: boolean | undefined;
   /** Headers of other programs that do not become metadata. Default: all do. */
-  readonly excludeHeaders?: RegExp;
+  readonly excludeHeaders?: RegExp | undefined;
 }
 
 const MAX_BYTES = 2 ** 31 - 1;

@@ -9,12 +9,12 @@ import { EngineKeyValue } from './engine-key-value.ts';
 /** Options of {@link keyValueStore}. @public */
 export interface KeyValueOptions extends StateStoreOptions {
   /** App IDs that may use the store. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /**
    * Where the values are kept, such as `memoryStore()` or `embedded({ path })`, closed when the last sidecar with this
    * definition stops. Default: in the sidecar's own state store, beside its jobs, workflows and queues.
    */
-  readonly store?: StateDefinition;
+  readonly store?: StateDefinition | undefined;
 }
 
 const STORE = field(

@@ -8,7 +8,7 @@ import { KeyValueLocks } from './key-value-locks.ts';
 /** Options of {@link memoryLocks} and {@link durableLocks}. @public */
 export interface LocksOptions extends LockStoreOptions {
   /** App IDs that may use the store. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
 }
 
 const FIELDS: OptionFields<LocksOptions> = { ...LOCK_FIELDS, scopes: TEXTS };

@@ -4,11 +4,11 @@ import type { SecretStore, SecretStoreDefinition, SecretValues } from '../secret
 /** Options of {@link environmentSecrets}. @public */
 export interface EnvironmentSecretsOptions {
   /** Only variables that begin with it are secrets, named without it. Default: empty, all variables. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** The variables. Default: `process.env`. */
-  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** App IDs that may use the component. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
 }
 
 const FIELDS: OptionFields<EnvironmentSecretsOptions> = {

@@ -18,7 +18,7 @@ export interface FileConfigurationOptions {
   /** The JSON file. At most 1 MiB. */
   readonly path: string;
   /** App IDs that may use the store. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
 }
 
 const FIELDS: OptionFields<FileConfigurationOptions> = { path: required(TEXT), scopes: TEXTS };

@@ -9,11 +9,11 @@ export interface FileSecretsOptions {
   /** The JSON file, read once at the start. At most 1 MiB. */
   readonly path: string;
   /** Joins the names of nested members: `db` and `password` to `db:password`. Default: `:`. */
-  readonly nestedSeparator?: string;
+  readonly nestedSeparator?: string | undefined;
   /** Whether the first level of the file is the secrets, and the levels below it are their keys. Default: `false`. */
-  readonly multiValued?: boolean;
+  readonly multiValued?: boolean | undefined;
   /** App IDs that may use the component. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
 }
 
 const FIELDS: OptionFields<FileSecretsOptions> = {

@@ -1,3 +1,4 @@
+import type { Complete } from '../../util/defined-only.ts';
 import type { Expected } from '../../util/expected.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
@@ -15,7 +16,7 @@ export interface BrokerLimits {
   readonly maxBytes: number;
   readonly wildcards: TopicWildcards;
   /** Of kept dead letters. */
-  readonly retention: Required<DeadLetterRetention>;
+  readonly retention: Complete<DeadLetterRetention>;
 }
 
 /** The messages held now, in all groups. */

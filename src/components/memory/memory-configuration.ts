@@ -11,9 +11,9 @@ import { parseItem, parseItems } from '../parse-configuration.ts';
 /** Options of {@link memoryConfiguration}. @public */
 export interface MemoryConfigurationOptions {
   /** The first values, by their keys. Default: none. */
-  readonly items?: Readonly<Record<string, string | ConfigurationItem>>;
+  readonly items?: Readonly<Record<string, string | ConfigurationItem>> | undefined;
   /** App IDs that may use the store. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
 }
 
 /** A configuration store whose values are set in code. @public */

@@ -10,15 +10,15 @@ import { MemoryBroker } from './broker.ts';
 /** Options of {@link memoryPubSub}. @public */
 export interface MemoryPubSubOptions extends TopicScopes {
   /** App IDs that may use the component. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /** Max messages waiting or in flight, counted once per group. Default: 100,000. */
-  readonly maxMessages?: number;
+  readonly maxMessages?: number | undefined;
   /** Max bytes of their data. Default: 256 MiB. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /** The wildcards of the topics that are subscribed to. Default: `suffix`. */
-  readonly wildcards?: TopicWildcards;
+  readonly wildcards?: TopicWildcards | undefined;
   /** How long dead letters without a subscriber are kept; they are removed when the next one comes. */
-  readonly deadLetterRetention?: DeadLetterRetention;
+  readonly deadLetterRetention?: DeadLetterRetention | undefined;
 }
 
 const FIELDS: OptionFields<MemoryPubSubOptions> = {

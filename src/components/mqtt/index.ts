@@ -41,37 +41,37 @@ export interface MqttPubSubOptions extends BrokerOptions {
    * The version of MQTT: 5, or 4 for MQTT 3.1.1. Messages carry no metadata, content types and origins of dead letters
    * in 3.1.1. Default 5.
    */
-  readonly protocolVersion?: 4 | 5;
+  readonly protocolVersion?: 4 | 5 | undefined;
   /** Default: that of the URL. */
-  readonly username?: string;
+  readonly username?: string | undefined;
   /** Default: that of the URL. */
-  readonly password?: string;
+  readonly password?: string | undefined;
   /** `true`, or the options of `tls.connect`. Default: `true` if the URL stands for TLS. */
-  readonly tls?: boolean | object;
+  readonly tls?: boolean | object | undefined;
   /** Stands for the app ID in the names of consumer groups. Default: the app ID. */
-  readonly consumerId?: string;
+  readonly consumerId?: string | undefined;
   /**
    * How client IDs begin; 40 characters of it are used. With `''` they have 22 letters and digits, which every broker
    * accepts. Default: `consumerId`.
    */
-  readonly clientIdPrefix?: string;
+  readonly clientIdPrefix?: string | undefined;
   /** Whether the broker forgets a group's messages as soon as its connection ends: messages are lost. Default: `false`. */
-  readonly cleanSession?: boolean;
+  readonly cleanSession?: boolean | undefined;
   /** Whether the broker keeps the last message of each topic for later subscribers. Default: `false`. */
-  readonly retain?: boolean;
+  readonly retain?: boolean | undefined;
   /**
    * Lets several processes share the messages of a group. `instanceId` names this process: it must differ from those of
    * the others, and be the same after a restart, because the broker keeps messages for it. Default: one process per
    * group.
    */
-  readonly sharedSubscription?: { readonly instanceId: string };
+  readonly sharedSubscription?: { readonly instanceId: string } | undefined;
   /**
    * Max messages of one group and topic that are not settled, those that wait for a retry included; 1 to 65,535.
    * Default 1,000.
    */
-  readonly receiveMaximum?: number;
+  readonly receiveMaximum?: number | undefined;
   /** After so much silence of the broker a connection counts as broken, in milliseconds; at least 2,000. Default 20,000. */
-  readonly keepAliveMs?: number;
+  readonly keepAliveMs?: number | undefined;
 }
 
 const FIELDS: OptionFields<Omit<MqttPubSubOptions, keyof BrokerOptions>> = {

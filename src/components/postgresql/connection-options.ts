@@ -1,4 +1,5 @@
 import { messageOf } from '../../errors.ts';
+import { definedOnly } from '../../util/defined-only.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
 import {
   ANY_TEXT,
@@ -17,17 +18,17 @@ import { hostsOf, nameOf, type PgTarget, parseConnectionString } from './connect
 /** The connection to a PostgreSQL server: options of the `Client` of the package `pg`. @public */
 export interface PostgresqlConnection {
   /** Several are separated by commas, each with its own port if need be: `a,b:5433`. Default `localhost`. */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** The port. Default 5432. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** The user to log in as. Default: the user of the process. */
-  readonly user?: string;
+  readonly user?: string | undefined;
   /** A text, or a function for passwords that expire. Default: none. */
-  readonly password?: string | (() => string | Promise<string>);
+  readonly password?: string | (() => string | Promise<string>) | undefined;
   /** The database. Default: the name of the user. */
-  readonly database?: string;
+  readonly database?: string | undefined;
   /** `true`, or the options of `tls.connect`. Default: no TLS. */
-  readonly ssl?: boolean | object;
+  readonly ssl?: boolean | object | undefined;
 }
 
 /** The field of a connection; {@link targetOf} checks its parts. */
@@ -50,7 +51,7 @@ export function targetOf(connection: string | PostgresqlConnection, what: string
   if (typeof connection === 'string') return targetOfText(connection, what, fail);
   checkOptions(`connection of ${what}`, connection, CONNECTION_FIELDS, fail);
   const { user = '', database = user } = connection;
-  const hosts = hostsOf({ ...connection });
+  const hosts = hostsOf(definedOnly(connection));
   return { hosts, name: nameOf(hosts, database) };
 }
 

@@ -21,25 +21,25 @@ export interface PostgresqlOptions {
    */
   readonly connection: string | PostgresqlConnection;
   /** The schema that holds the state; sidecars that share it share state. Default `insidecar`. */
-  readonly schema?: string;
+  readonly schema?: string | undefined;
   /** Whether missing tables and functions are created. Default: `true`. */
-  readonly migrate?: boolean;
+  readonly migrate?: boolean | undefined;
   /** Whether statements are prepared; `false` behind PgBouncer before 1.21 in transaction mode. Default: `true`. */
-  readonly preparedStatements?: boolean;
+  readonly preparedStatements?: boolean | undefined;
   /**
    * `'synced'` refuses a server that does not sync commits (`fsync = off`); `'server'` accepts its settings. Default:
    * `'synced'`.
    */
-  readonly durability?: 'synced' | 'server';
+  readonly durability?: 'synced' | 'server' | undefined;
   /** The time limit of one call to the server, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
   /** The time limit of a read or a commit, with reconnections, in milliseconds. Default 10,000. */
-  readonly operationTimeoutMs?: number;
+  readonly operationTimeoutMs?: number | undefined;
   /**
    * Called after each call of the server, for metrics. It must not take long; what it throws is logged once. Default:
    * none.
    */
-  readonly onCall?: (call: StateCall) => void;
+  readonly onCall?: ((call: StateCall) => void) | undefined;
 }
 
 export {

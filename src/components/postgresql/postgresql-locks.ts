@@ -15,11 +15,11 @@ export interface PostgresqlLocksOptions extends LockStoreOptions {
    * The table, created if it is missing: letters, digits and underscores, with a schema and a dot before them if need be.
    * Default `insidecar_lock`.
    */
-  readonly table?: string;
+  readonly table?: string | undefined;
   /** App IDs that may use the store. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /** The time limit of an attempt to connect and of a call, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
 }
 
 const FIELDS: OptionFields<PostgresqlLocksOptions> = {

@@ -25,58 +25,58 @@ export type { BrokerOptions, RabbitmqExchangeKind, RabbitmqQueueType };
 /** Options of {@link rabbitmqPubSub}. @public */
 export interface RabbitmqPubSubOptions extends BrokerOptions {
   /** `amqp://[user[:password]@]host[:port][/vhost]`, or `amqps://` for TLS. Default: `amqp://localhost:5672`. */
-  readonly url?: string;
+  readonly url?: string | undefined;
   /** Default: that of the URL, else `guest`. */
-  readonly username?: string;
+  readonly username?: string | undefined;
   /** Default: that of the URL, else `guest`. */
-  readonly password?: string;
+  readonly password?: string | undefined;
   /** The options of `tls.connect`, such as `ca`, `cert` and `key`; needs `amqps://`. Default: none. */
-  readonly tls?: object;
+  readonly tls?: object | undefined;
   /** Whether the client's certificate names the user (SASL EXTERNAL); needs `amqps://`. Default: `false`. */
-  readonly saslExternal?: boolean;
+  readonly saslExternal?: boolean | undefined;
   /** The connections' name, which RabbitMQ shows. Default: the app ID. */
-  readonly clientName?: string;
+  readonly clientName?: string | undefined;
   /** A connection without a sign of life for twice this long is lost, in milliseconds; 0 for never. Default 10,000. */
-  readonly heartbeatMs?: number;
+  readonly heartbeatMs?: number | undefined;
   /** The longest wait between attempts to connect, in milliseconds. Default 2,000. */
-  readonly maxReconnectDelayMs?: number;
+  readonly maxReconnectDelayMs?: number | undefined;
   /**
    * The beginning of the names of queues, `<consumerId>-<topic>`. A group with a name of its own adds `/` and that name.
    * Default: the app ID.
    */
-  readonly consumerId?: string;
+  readonly consumerId?: string | undefined;
   /**
    * The kind of the exchange of each topic, which has the topic's name. If it is given, an existing exchange of another
    * kind is an error. Default: `'fanout'`; an existing one is used as it is.
    */
-  readonly exchangeKind?: RabbitmqExchangeKind;
+  readonly exchangeKind?: RabbitmqExchangeKind | undefined;
   /** Whether exchanges and queues survive a restart of the server. Default: `true`. */
-  readonly durable?: boolean;
+  readonly durable?: boolean | undefined;
   /** Whether new exchanges are deleted with their last queue. Default: `true`, as Dapr declares them. */
-  readonly exchangeAutoDelete?: boolean;
+  readonly exchangeAutoDelete?: boolean | undefined;
   /** Whether new queues are deleted with their last consumer, and their messages with them. Default: `false`. */
-  readonly queueAutoDelete?: boolean;
+  readonly queueAutoDelete?: boolean | undefined;
   /**
    * The kind of new queues; `queueType` in the metadata of a subscription overrides it. If it is given, an existing queue
    * of another kind is an error. Default: `'quorum'`, or `'classic'` for queues that cannot be quorum queues: not durable,
    * auto-delete, or with priorities. An existing one is used as it is.
    */
-  readonly queueType?: RabbitmqQueueType;
+  readonly queueType?: RabbitmqQueueType | undefined;
   /**
    * Whether new queues pass what they drop (expired, or too many) to the exchange `dlx-<queue>` and its queue
    * `dlq-<queue>`. Dead letters of subscriptions do not go there. Default: `false`.
    */
-  readonly deadLetterExchange?: boolean;
+  readonly deadLetterExchange?: boolean | undefined;
   /** Max messages of new queues, which drop the oldest ones. Default: no limit. */
-  readonly maxLength?: number;
+  readonly maxLength?: number | undefined;
   /** Max total size of messages of new queues, in bytes; they drop the oldest ones. Default: no limit. */
-  readonly maxLengthBytes?: number;
+  readonly maxLengthBytes?: number | undefined;
   /** The time to live of messages without their own, in milliseconds. Default: none. */
-  readonly messageTtlMs?: number;
+  readonly messageTtlMs?: number | undefined;
   /** Max unsettled messages of a subscription in this process, 1 to 65,535. Default: what it can take soon. */
-  readonly maxPrefetch?: number;
+  readonly maxPrefetch?: number | undefined;
   /** Whether AMQP properties and headers are added to the metadata of messages. Default: `false`. */
-  readonly propertiesToMetadata?: boolean;
+  readonly propertiesToMetadata?: boolean | undefined;
 }
 
 const MAX_PREFETCH = 65_535;

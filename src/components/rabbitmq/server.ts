@@ -8,12 +8,12 @@ const PORTS = { amqp: 5672, amqps: 5671 } as const;
 
 /** The options that say where the server is and how to log in. */
 export interface ServerOptions {
-  readonly url?: string;
-  readonly username?: string;
-  readonly password?: string;
-  readonly tls?: object;
-  readonly saslExternal?: boolean;
-  readonly heartbeatMs?: number;
+  readonly url?: string | undefined;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly tls?: object | undefined;
+  readonly saslExternal?: boolean | undefined;
+  readonly heartbeatMs?: number | undefined;
 }
 
 /** A server. */

@@ -8,8 +8,8 @@ import { CONNECTION_FIELDS, type RedisConnectionOptions, type RedisTarget, targe
 
 /** Options of components on one Redis server. */
 export interface RedisServerOptions extends RedisConnectionOptions {
-  readonly scopes?: readonly string[];
-  readonly callTimeoutMs?: number;
+  readonly scopes?: readonly string[] | undefined;
+  readonly callTimeoutMs?: number | undefined;
 }
 
 /** The fields of {@link RedisServerOptions}. */

@@ -17,21 +17,21 @@ import { CONNECTION_FIELDS, type RedisConnectionOptions, targetOf } from './targ
 /** Options of {@link redis}. @public */
 export interface RedisOptions extends RedisConnectionOptions {
   /** The prefix of all keys, in braces; sidecars that share it share state. Default `insidecar`. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /**
    * `'synced'` refuses a server that does not sync each commit (`appendonly yes`, `appendfsync always`,
    * `no-appendfsync-on-rewrite no`); `'server'` accepts its settings. Default: `'server'`.
    */
-  readonly durability?: 'synced' | 'server';
+  readonly durability?: 'synced' | 'server' | undefined;
   /** The time limit of one call to the server, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
   /** The time limit of a read or a commit, with reconnections, in milliseconds. Default 10,000. */
-  readonly operationTimeoutMs?: number;
+  readonly operationTimeoutMs?: number | undefined;
   /**
    * Called after each call of the server, for metrics. It must not take long; what it throws is logged once. Default:
    * none.
    */
-  readonly onCall?: (call: StateCall) => void;
+  readonly onCall?: ((call: StateCall) => void) | undefined;
 }
 
 export { type RedisConfigurationOptions, redisConfiguration } from './configuration/redis-configuration.ts';

@@ -10,9 +10,9 @@ import type { RedisConnectionOptions } from './target.ts';
 /** Options of {@link redisLocks}. @public */
 export interface RedisLocksOptions extends RedisConnectionOptions, LockStoreOptions {
   /** App IDs that may use the store. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /** The time limit of an attempt to connect and of the server's answers, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
 }
 
 const FIELDS: OptionFields<RedisLocksOptions> = { ...REDIS_SERVER_FIELDS, ...LOCK_FIELDS };

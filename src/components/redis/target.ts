@@ -16,25 +16,25 @@ import { TLS } from '../tls-fields.ts';
 /** Options that say where a Redis is and how to log in. @public */
 export interface RedisConnectionOptions {
   /** `redis://[[user][:password]@]host[:port][/database]`, or `rediss://` for TLS. Default: none; `nodes` is then required. */
-  readonly url?: string;
+  readonly url?: string | undefined;
   /** The nodes of a cluster, or the sentinels: `host:port`; the first one that responds is used. Default: that of `url`. */
-  readonly nodes?: readonly string[];
+  readonly nodes?: readonly string[] | undefined;
   /** The server's name at the sentinels; if set, `nodes` are the sentinels. Default: none. */
-  readonly sentinelName?: string;
+  readonly sentinelName?: string | undefined;
   /** Whether `nodes` form a cluster. Default: `false`. */
-  readonly cluster?: boolean;
+  readonly cluster?: boolean | undefined;
   /** The user to log in as. Default: that of the URL. */
-  readonly username?: string;
+  readonly username?: string | undefined;
   /** The password of the user. Default: that of the URL. */
-  readonly password?: string;
+  readonly password?: string | undefined;
   /** For the sentinels. Default: none. */
-  readonly sentinelUsername?: string;
+  readonly sentinelUsername?: string | undefined;
   /** For the sentinels. Default: none. */
-  readonly sentinelPassword?: string;
+  readonly sentinelPassword?: string | undefined;
   /** The number of the database. Default: that of the URL, else 0. */
-  readonly database?: number;
+  readonly database?: number | undefined;
   /** `true`, or the options of `tls.connect`. Default: `true` if the URL starts with `rediss`. */
-  readonly tls?: boolean | object;
+  readonly tls?: boolean | object | undefined;
 }
 
 /** Where a node listens. */

@@ -13,9 +13,11 @@ export interface RemoteTimeouts {
 }
 
 /** The options that all stores on a server have. */
-interface StoreOptions extends Partial<RemoteTimeouts> {
-  readonly durability?: RequiredDurability;
-  readonly onCall?: OnCall;
+interface StoreOptions {
+  readonly callTimeoutMs?: number | undefined;
+  readonly operationTimeoutMs?: number | undefined;
+  readonly durability?: RequiredDurability | undefined;
+  readonly onCall?: OnCall | undefined;
 }
 
 export const REMOTE_STORE_FIELDS: OptionFields<StoreOptions> = {

@@ -13,15 +13,15 @@ export interface SqliteStateStoreOptions extends StateStoreOptions {
   /** The database file: a path, relative to the working directory, or a `file:` URL. Created if it is missing. */
   readonly file: string;
   /** The table: letters, digits and underscores. Default `state`. */
-  readonly tableName?: string;
+  readonly tableName?: string | undefined;
   /** The table with the level of the other one. Default `metadata`. */
-  readonly metadataTableName?: string;
+  readonly metadataTableName?: string | undefined;
   /** How long a call waits while another process writes to the file, in milliseconds. Default 5,000. */
-  readonly busyTimeoutMs?: number;
+  readonly busyTimeoutMs?: number | undefined;
   /** How often expired values are deleted, in milliseconds; 0 for never. Default: 3,600,000, an hour. */
-  readonly cleanupIntervalMs?: number;
+  readonly cleanupIntervalMs?: number | undefined;
   /** App IDs that may use the store. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
 }
 
 const TABLE = field(

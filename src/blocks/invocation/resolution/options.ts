@@ -5,14 +5,16 @@ import { type BaseUrl, baseUrlOf } from '../endpoints.ts';
 /** How to find the sidecars of other applications. @public */
 export interface NameResolutionOptions {
   /** The URLs of sidecars by app ID (in the own namespace) or `appId.namespace`. Takes precedence over all else. Default: none. */
-  readonly static?: Readonly<Record<string, string | readonly string[]>>;
+  readonly static?: Readonly<Record<string, string | readonly string[]>> | undefined;
   /** Builds host names from app ID and namespace, for applications not found otherwise. Default: none. */
-  readonly dns?: {
-    /** Contains `{appId}` and optionally `{namespace}`, such as `{appId}.{namespace}.svc.cluster.local`. */
-    readonly template: string;
-    /** The port of the sidecars there. */
-    readonly port: number;
-  };
+  readonly dns?:
+    | {
+        /** Contains `{appId}` and optionally `{namespace}`, such as `{appId}.{namespace}.svc.cluster.local`. */
+        readonly template: string;
+        /** The port of the sidecars there. */
+        readonly port: number;
+      }
+    | undefined;
 }
 
 const URL_SCHEMA = {

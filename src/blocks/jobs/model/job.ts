@@ -8,7 +8,7 @@ import type { Duration } from '../../../util/duration.ts';
  * @public
  */
 export type JobFailurePolicy =
-  | { readonly constant: { readonly maxRetries?: number | null; readonly interval?: string } }
+  | { readonly constant: { readonly maxRetries?: number | null | undefined; readonly interval?: string | undefined } }
   | { readonly drop: Readonly<Record<string, never>> };
 
 /** A job to schedule. At least one of `schedule` and `dueTime` is needed. @public */
@@ -17,24 +17,24 @@ export interface JobOptions<T = unknown> {
    * A repeating schedule: six cron fields (`0 30 2 * * mon-fri`), an `@` period (`@daily`) or `@every 1h30m`. The first
    * two may have a time zone in front (`TZ=Europe/Rome 0 30 2 * * *`).
    */
-  readonly schedule?: string;
+  readonly schedule?: string | undefined;
   /**
    * When the job runs first, or its only time without `schedule`: a duration from now on (`10m`, `3d`, `P1M`; a number
    * is one of milliseconds), a `Date`, or a text of RFC 3339 (without an offset: the server's local time).
    */
-  readonly dueTime?: number | string | Date;
+  readonly dueTime?: number | string | Date | undefined;
   /** How many times it runs, 1 to 2³¹−1; more than 1 needs `schedule`. Default: until it expires, or forever. */
-  readonly repeats?: number;
+  readonly repeats?: number | undefined;
   /** When it expires, in the forms of `dueTime`; needs `schedule`. Default: never. */
-  readonly ttl?: number | string | Date;
+  readonly ttl?: number | string | Date | undefined;
   /** The data of each run: any JSON value. Default: none. */
-  readonly data?: T;
+  readonly data?: T | undefined;
   /** How to treat an existing job of the same name. Default `fail`. */
-  readonly ifExists?: IfJobExists;
+  readonly ifExists?: IfJobExists | undefined;
   /** The HTTP API's form of `ifExists`: `true` is `replace`, `false` is `fail`. Excludes `ifExists`. */
-  readonly overwrite?: boolean;
+  readonly overwrite?: boolean | undefined;
   /** Default: 3 retries, 1 second apart. */
-  readonly failurePolicy?: JobFailurePolicy;
+  readonly failurePolicy?: JobFailurePolicy | undefined;
 }
 
 /** A job declared in code, together with the function that runs it: see {@link Jobs.define}. @public */
@@ -42,13 +42,13 @@ export interface JobDefinition<T = unknown> {
   /** As in {@link JobOptions.schedule}. */
   readonly schedule: string;
   /** When it runs first after it was created or its times were changed. Default: the next time of `schedule`. */
-  readonly dueTime?: number | string | Date;
+  readonly dueTime?: number | string | Date | undefined;
   /** The data of each run: any JSON value. Default: none. */
-  readonly data?: T;
+  readonly data?: T | undefined;
   /** Default: 3 retries, 1 second apart. */
-  readonly failurePolicy?: JobFailurePolicy;
+  readonly failurePolicy?: JobFailurePolicy | undefined;
   /** As in {@link JobHandlerOptions.timeout}: it belongs to the function and is not stored with the job. */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | undefined;
 }
 
 /** Options of a function that runs jobs. @public */
@@ -57,7 +57,7 @@ export interface JobHandlerOptions {
    * How long after the begin of a run its signal fires; 0 for never. The run still lasts until the function returns,
    * and the job's next run waits for that. Default 0.
    */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | undefined;
 }
 
 /** A scheduled job without its data: its options as they were set, and its progress. @public */
@@ -96,11 +96,11 @@ export interface Job<T = unknown> extends JobInfo {
 /** Which jobs to list. @public */
 export interface JobListOptions {
   /** Only jobs whose names begin with it. Default: all. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** The `cursor` of the previous page. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** The maximum number of jobs in a page, 1 to 1,000. Default 100. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /** A page of jobs. @public */

@@ -12,17 +12,17 @@ import { checkRetry, type RetryOptions } from '../../../util/retry-options.ts';
 /** Options of a subscription in code. @public */
 export interface SubscribeOptions {
   /** The maximum number of messages processed at the same time. Default 10. With 1, messages come in order. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** When and how often a message is delivered again. */
   readonly retry?: RetryOptions | undefined;
   /** How many deliveries in a row the end of the process may interrupt, as in {@link RouteSubscription.maxCrashes}. Default 3. */
   readonly maxCrashes?: number | undefined;
   /** The dead-letter topic for messages that cannot be processed, in the same component. Default: none. */
-  readonly deadLetterTopic?: string;
+  readonly deadLetterTopic?: string | undefined;
   /** Accept messages that are not CloudEvents: `data` holds their value or bytes. Default `false`. */
-  readonly rawPayload?: boolean;
+  readonly rawPayload?: boolean | undefined;
   /** Metadata for the component, for example the kind of queue at a broker. Default: none. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /**
    * How long after its begin the signal of a delivery fires; 0 for never. The delivery still lasts until the function
    * returns, and the message is not delivered again before that. Default: the time-out of the component's resiliency
@@ -30,9 +30,9 @@ export interface SubscribeOptions {
    */
   readonly timeout?: Duration | undefined;
   /** A consumer group of its own, as in {@link RouteSubscription.group}. */
-  readonly group?: string;
+  readonly group?: string | undefined;
   /** Share the messages of the group, as in {@link RouteSubscription.competing}. Default `false`. */
-  readonly competing?: boolean;
+  readonly competing?: boolean | undefined;
 }
 
 /** A subscription in code. @public */

@@ -24,25 +24,27 @@ export interface RouteSubscription {
   /** The topic. */
   readonly topic: string;
   /** The routes of messages: the first rule that matches, else the default. */
-  readonly routes?: {
-    /** In order: the first one whose `match` holds decides. Default: none. */
-    readonly rules?: readonly RouteRule[];
-    /** The route of messages that no rule matches. Default: none; such a message is dropped. */
-    readonly default?: string;
-  };
+  readonly routes?:
+    | {
+        /** In order: the first one whose `match` holds decides. Default: none. */
+        readonly rules?: readonly RouteRule[] | undefined;
+        /** The route of messages that no rule matches. Default: none; such a message is dropped. */
+        readonly default?: string | undefined;
+      }
+    | undefined;
   /** Short for `routes.default`. Default: none. */
-  readonly route?: string;
+  readonly route?: string | undefined;
   /** The dead-letter topic for messages that cannot be processed, in the same component. Default: nowhere. */
-  readonly deadLetterTopic?: string;
+  readonly deadLetterTopic?: string | undefined;
   /** Metadata for the component. `rawPayload: 'true'` subscribes to messages that are not CloudEvents. Default: none. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** Deliver several messages in one request. */
-  readonly bulkSubscribe?: BulkSubscribeOptions;
+  readonly bulkSubscribe?: BulkSubscribeOptions | undefined;
   /**
    * The most requests to the application at a time for this subscription. Default 10.
    * With 1, messages are delivered in order, and a retry holds up those behind it.
    */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** When and how often a message is delivered again. */
   readonly retry?: RetryOptions | undefined;
   /**
@@ -61,20 +63,20 @@ export interface RouteSubscription {
    * first subscription on. 1 to 256 characters, no dots, slashes or white space; the app ID stands for the default.
    * Default: the group of the app ID that has no name.
    */
-  readonly group?: string;
+  readonly group?: string | undefined;
   /**
    * Shares the messages of its group with other subscriptions of this process: each message goes to one of them.
    * Of those in one group, all but one must say so. Default `false`.
    */
-  readonly competing?: boolean;
+  readonly competing?: boolean | undefined;
 }
 
 /** How messages are delivered in bulk. @public */
 export interface BulkSubscribeOptions {
   /** Whether it is on. Default `true`; with `wire: 'dapr'` it must be given. */
-  readonly enabled?: boolean;
+  readonly enabled?: boolean | undefined;
   /** The maximum number of messages in one request. Default 100. */
-  readonly maxMessagesCount?: number;
+  readonly maxMessagesCount?: number | undefined;
   /** The longest that the oldest of them waits for more, of 1 ms or more. Default `1s`. */
   readonly maxAwaitDuration?: Duration | undefined;
 }

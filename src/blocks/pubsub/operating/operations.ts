@@ -2,6 +2,7 @@ import type { Message } from '../../../components/pubsub.ts';
 import type { GroupQueue, QueueAccess, QueueEntry, QueueStatus } from '../../../components/queue-access.ts';
 import { isSidecarError, SidecarError } from '../../../errors.ts';
 import { isStateError } from '../../../state/errors.ts';
+import { definedOnly } from '../../../util/defined-only.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { NO_METADATA } from '../../request-metadata.ts';
@@ -54,7 +55,7 @@ export class QueueOperations {
   async read(name: QueueRef, options: QueuePageOptions): Promise<QueuePage> {
     checkRead(options);
     const queues = this.#accessTo(name);
-    const read = { ...options, limit: options.limit ?? DEFAULT_LIMIT };
+    const read = { ...definedOnly(options), limit: options.limit ?? DEFAULT_LIMIT };
     const { entries, ...rest } = await work(() => queues.read(queueOf(name), read));
     return { messages: entries, ...rest };
   }

@@ -29,13 +29,13 @@ export interface QueueInfo extends QueueRef {
 /** Which messages of a queue to read. @public */
 export interface QueuePageOptions {
   /** Only messages in this state. Default: all. */
-  readonly state?: MessageState;
+  readonly state?: MessageState | undefined;
   /** The `cursor` of the page before. Default: from the start. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** The most messages: 1 to 1,000. Default: 50. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Whether the last message comes first. Default: false. */
-  readonly reverse?: boolean;
+  readonly reverse?: boolean | undefined;
 }
 
 /** A part of the messages of a queue. @public */
@@ -49,11 +49,11 @@ export interface QueuePage {
 /** Dead letters by their origin. All that is given must hold. @public */
 export interface DeadLetterFilter extends Partial<Pick<DeadLetterOrigin, 'topic' | 'group'>> {
   /** A part of the reason. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** Dead letters of this instant and later ones. */
-  readonly since?: Instant;
+  readonly since?: Instant | undefined;
   /** Dead letters before this instant. */
-  readonly until?: Instant;
+  readonly until?: Instant | undefined;
 }
 
 /** Messages of a queue: by their keys, all, or dead letters by their origin. @public */
@@ -67,7 +67,7 @@ export interface RedeliverOptions {
    */
   readonly data?: unknown;
   /** The queue of the same component that gets the messages. Default: that of their origin. */
-  readonly to?: GroupQueue;
+  readonly to?: GroupQueue | undefined;
 }
 
 /** A rule, and what came of it for an event. @public */

@@ -11,22 +11,24 @@ export interface PublishOptions {
    * The content type of the data. Default: `application/json`; `text/plain` for a string, `application/octet-stream`
    * for bytes, `application/cloudevents+json` for a `CloudEvent`.
    */
-  readonly contentType?: string;
+  readonly contentType?: string | undefined;
   /** Publish the bytes without an envelope. Default `false`. */
-  readonly rawPayload?: boolean;
+  readonly rawPayload?: boolean | undefined;
   /** The time to live of the message, more than 0. Default: no limit. */
-  readonly ttl?: Duration;
+  readonly ttl?: Duration | undefined;
   /** Attributes of the envelope that replace the sidecar's own. */
-  readonly cloudEvent?: {
-    readonly id?: string;
-    readonly source?: string;
-    readonly type?: string;
-    readonly subject?: string;
-  };
+  readonly cloudEvent?:
+    | {
+        readonly id?: string | undefined;
+        readonly source?: string | undefined;
+        readonly type?: string | undefined;
+        readonly subject?: string | undefined;
+      }
+    | undefined;
   /** Further metadata for the component, also sent as headers of the delivery. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** The trace of the message. */
-  readonly trace?: Trace;
+  readonly trace?: Trace | undefined;
 }
 
 /** One message of a bulk publish. @public */
@@ -36,15 +38,15 @@ export interface BulkPublishEntry<T = unknown> {
   /** The data. */
   readonly event: T;
   /** The content type of the data. Default as in {@link PublishOptions.contentType}. */
-  readonly contentType?: string;
+  readonly contentType?: string | undefined;
   /** Metadata of this entry; takes precedence over that of the request. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
 /** How several messages are published. @public */
 export interface BulkPublishOptions extends Omit<PublishOptions, 'contentType'> {
   /** Pass entries to the component in portions of at most this many bytes. Default: no limit. */
-  readonly maxBulkPubBytes?: number;
+  readonly maxBulkPubBytes?: number | undefined;
 }
 
 const BULK_PUBLISH_FIELDS = fieldNames<BulkPublishOptions>({

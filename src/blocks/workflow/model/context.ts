@@ -5,33 +5,33 @@ import type { ActivityLike, RetryPolicy, WorkflowLike } from './definition.ts';
 /** How an activity is called. @public */
 export interface CallActivityOptions {
   /** Default: one attempt. */
-  readonly retry?: RetryPolicy;
+  readonly retry?: RetryPolicy | undefined;
   /**
    * The time limit of each attempt; 0 for no limit. After it the attempt has failed with `ActivityTimeoutError`, and its
    * signal fires. A function that does not heed the signal may still run while the next attempt does. Default: no limit;
    * an attempt that runs for five minutes is then reported in the log.
    */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | undefined;
 }
 
 /** How a child workflow is started. @public */
 export interface CallChildOptions {
   /** Its ID, of letters, digits, `_` and `-`, at most 64. Default: `<parent>-<number>`, the same in every replay. */
-  readonly instanceId?: string;
+  readonly instanceId?: string | undefined;
   /** Default: one attempt. */
-  readonly retry?: RetryPolicy;
+  readonly retry?: RetryPolicy | undefined;
 }
 
 /** Options of waiting for an event. @public */
 export interface WaitForEventOptions {
   /** How long to wait; with 0, only an event that has already arrived counts. Default: no limit. */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | undefined;
 }
 
 /** Options of continuing as new. @public */
 export interface ContinueAsNewOptions {
   /** Whether events that no code has got yet are kept. Default `true`. */
-  readonly keepEvents?: boolean;
+  readonly keepEvents?: boolean | undefined;
 }
 
 /** The input is optional if its type allows `undefined`. @public */

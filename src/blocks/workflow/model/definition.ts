@@ -15,20 +15,20 @@ export interface RetryPolicy {
   /** The maximum number of attempts, including the first. */
   readonly maxAttempts: number;
   /** The delay before the second attempt, in milliseconds. Default 1,000. */
-  readonly initialIntervalMs?: number;
+  readonly initialIntervalMs?: number | undefined;
   /** The factor by which each further delay grows, 1 or more. Default 2. */
-  readonly backoffCoefficient?: number;
+  readonly backoffCoefficient?: number | undefined;
   /** The maximum delay, in milliseconds. Default: no limit. */
-  readonly maxIntervalMs?: number;
+  readonly maxIntervalMs?: number | undefined;
   /**
    * The share by which each delay may be shorter, at random, from 0 to 1: many instances that fail together then do not
    * try again together. Every replay has equal delays. Default 0: delays are exact.
    */
-  readonly jitter?: number;
+  readonly jitter?: number | undefined;
   /** The maximum time for all attempts together: no attempt begins after it. Default: no limit. */
-  readonly maxDuration?: Duration;
+  readonly maxDuration?: Duration | undefined;
   /** Whether to retry after a failure. It is part of the workflow code and must be deterministic. */
-  readonly handle?: (failure: WorkflowFailure) => boolean;
+  readonly handle?: ((failure: WorkflowFailure) => boolean) | undefined;
 }
 
 /** The context of an activity. @public */
@@ -204,11 +204,11 @@ export interface WorkflowStartOptions {
    * Its ID, of letters, digits, `_` and `-`, at most 64. Default: a UUID. Give an ID that follows from what the instance
    * is for, such as that of a message, so that it is started once however often that comes.
    */
-  readonly instanceId?: string;
+  readonly instanceId?: string | undefined;
   /** The effect on an existing instance of this ID, in this process or any other. Default `fail`. */
-  readonly ifExists?: IfInstanceExists;
+  readonly ifExists?: IfInstanceExists | undefined;
   /** When the instance begins. Default: now. */
-  readonly startAt?: Instant;
+  readonly startAt?: Instant | undefined;
 }
 
 /** Input and options of a start; the input is optional if its type allows `undefined`. @public */

@@ -7,7 +7,7 @@ export interface WorkflowFailure {
   /** The error's message. */
   readonly message: string;
   /** The stack trace, if known, followed by those of the causes: among them what an activity or child has thrown. */
-  readonly stackTrace?: string;
+  readonly stackTrace?: string | undefined;
 }
 
 /** Maximum lengths of a failure's texts, in characters: they are stored in the history. */

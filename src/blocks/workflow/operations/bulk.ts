@@ -6,7 +6,7 @@ import { FILTER_FIELDS, statusesOf, type WorkflowFilter, type WorkflowListOption
 /** Which instances to act on: at least one field of the filter is needed. @public */
 export interface WorkflowBulkOptions extends WorkflowFilter {
   /** The maximum number of instances to act on, 1 to 10,000. Default 1,000. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /** An instance on which an operation failed. @public */

@@ -9,9 +9,9 @@ import type { InstanceView } from '../model/instance.ts';
 /** Options of waiting for an instance. @public */
 export interface WorkflowWaitOptions {
   /** How long to wait. Default: no limit. */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | undefined;
   /** Cancels the wait. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const WAIT_FIELDS: OptionFields<WorkflowWaitOptions> = {

@@ -21,15 +21,15 @@ import { stateOf, viewOf } from '../storage/render-instance.ts';
 /** Which instances are meant: those for which all of it holds. @public */
 export interface WorkflowFilter {
   /** Only instances with one of these statuses. Default: all. */
-  readonly status?: WorkflowStatus | readonly WorkflowStatus[];
+  readonly status?: WorkflowStatus | readonly WorkflowStatus[] | undefined;
   /** Only instances of this workflow. Default: all. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Only instances whose IDs begin with it. Default: all. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** Only instances that were started at this instant or later. Default: all. */
-  readonly since?: Instant;
+  readonly since?: Instant | undefined;
   /** Only children of this instance. Default: all instances. */
-  readonly parentId?: string;
+  readonly parentId?: string | undefined;
 }
 
 /** Which instances to list. @public */
@@ -38,11 +38,11 @@ export interface WorkflowListOptions extends WorkflowFilter {
    * The greatest ID first. IDs that were made, and not given, sort by the time of their start: so the newest comes
    * first. Default: the smallest ID first.
    */
-  readonly reverse?: boolean;
+  readonly reverse?: boolean | undefined;
   /** The `cursor` of the previous page. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** The maximum number of instances in a page, 1 to 1,000. Default 100. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /** A page of instances. @public */

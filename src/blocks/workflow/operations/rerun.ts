@@ -22,12 +22,12 @@ import { messagePut } from './send.ts';
 /** How to run an instance again. @public */
 export interface WorkflowRerunOptions {
   /** The ID of the new instance, which no other may have. Default: a UUID. */
-  readonly instanceId?: string;
+  readonly instanceId?: string | undefined;
   /**
    * Where it begins. `start`: at the beginning. `failure`: before the turn in which it failed. A number: before the turn
    * that made the action of this number, which is `sequence` in the history. Default `start`.
    */
-  readonly from?: 'start' | 'failure' | number;
+  readonly from?: 'start' | 'failure' | number | undefined;
   /** Another input; only from the start. Default: the same. */
   readonly input?: unknown;
 }

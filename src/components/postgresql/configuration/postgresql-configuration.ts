@@ -23,11 +23,11 @@ export interface PostgresqlConfigurationOptions {
    */
   readonly table: string;
   /** The channel on which the table's trigger notifies of changes, unless a request names another one. Default: none. */
-  readonly notifyChannel?: string;
+  readonly notifyChannel?: string | undefined;
   /** App IDs that may use the store. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /** The time limit of an attempt to connect and of a query, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
 }
 
 const DEFAULT_CALL_TIMEOUT_MS = 5_000;

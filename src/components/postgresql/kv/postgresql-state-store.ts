@@ -1,5 +1,6 @@
 import { SidecarError } from '../../../errors.ts';
 import { MAX_TIMEOUT_MS } from '../../../util/clock.ts';
+import { type Complete, definedOnly } from '../../../util/defined-only.ts';
 import {
   BOOLEAN,
   choice,
@@ -25,23 +26,23 @@ export interface PostgresqlStateStoreOptions extends StateStoreOptions {
   /** As in {@link PostgresqlOptions}. */
   readonly connection: string | PostgresqlConnection;
   /** The form of the values: `v1` of Dapr's component type has `jsonb`, `v2` bytes. Default `v2`. */
-  readonly version?: 'v1' | 'v2';
+  readonly version?: 'v1' | 'v2' | undefined;
   /** `v1`: the table, with a schema and a dot if it is not found without. Default `state`. */
-  readonly tableName?: string;
+  readonly tableName?: string | undefined;
   /** `v2`: what stands before `state` in the table's name, with a schema and a dot if need be. Default: nothing. */
-  readonly tablePrefix?: string;
+  readonly tablePrefix?: string | undefined;
   /** The table with the level of the state table. Default `dapr_metadata`. */
-  readonly metadataTableName?: string;
+  readonly metadataTableName?: string | undefined;
   /** How often expired values are deleted, in milliseconds; 0 for never. Default: 3,600,000, an hour. */
-  readonly cleanupIntervalMs?: number;
+  readonly cleanupIntervalMs?: number | undefined;
   /** The most connections: one reads, the others write. At least 2. Default 4. */
-  readonly maxConnections?: number;
+  readonly maxConnections?: number | undefined;
   /** Whether statements are prepared; `false` behind PgBouncer before 1.21 in transaction mode. Default: `true`. */
-  readonly preparedStatements?: boolean;
+  readonly preparedStatements?: boolean | undefined;
   /** App IDs that may use the store. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /** The time limit of an attempt to connect and of a statement, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
 }
 
 const TABLE = text(TABLE_FORM);
@@ -88,7 +89,7 @@ export function postgresqlStateStore(name: string, options: PostgresqlStateStore
   const component = `postgresqlStateStore ${JSON.stringify(name)}`;
   const what = `options of ${component}`;
   checkStoreOptions(what, options, FIELDS);
-  const given = { ...DEFAULTS, ...options };
+  const given = { ...DEFAULTS, ...definedOnly(options) };
   const { version, callTimeoutMs, maxConnections, cleanupIntervalMs, tablePrefix } = given;
   const tables = tablesOf(given, what);
   const keys = keysOf(version, tablePrefix);
@@ -123,7 +124,7 @@ function tablesOf(
     tableName,
     tablePrefix,
     metadataTableName,
-  }: Required<Pick<PostgresqlStateStoreOptions, 'version' | 'tableName' | 'tablePrefix' | 'metadataTableName'>>,
+  }: Complete<Pick<PostgresqlStateStoreOptions, 'version' | 'tableName' | 'tablePrefix' | 'metadataTableName'>>,
   what: string,
 ): { readonly state: TableName; readonly metadata: TableName; readonly outbox: TableName } {
   const read = (option: string, written: string, table = written): TableName => {

@@ -7,9 +7,9 @@ import { RedisConfiguration } from './redis-configuration-store.ts';
 /** Options of {@link redisConfiguration}. @public */
 export interface RedisConfigurationOptions extends RedisConnectionOptions {
   /** App IDs that may use the store. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /** The time limit of an attempt to connect and of the server's answers, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
 }
 
 /**

@@ -10,9 +10,9 @@ import { RedisKeyValue } from './redis-key-value.ts';
 /** Options of {@link redisStateStore}. @public */
 export interface RedisStateStoreOptions extends RedisConnectionOptions, StateStoreOptions {
   /** App IDs that may use the store. Default: all. */
-  readonly scopes?: readonly string[];
+  readonly scopes?: readonly string[] | undefined;
   /** The time limit of an attempt to connect and of the server's answers, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
 }
 
 const FIELDS: OptionFields<RedisStateStoreOptions> = {

@@ -12,32 +12,32 @@ import { RedisBroker, type RedisBrokerSettings } from './redis-broker.ts';
 /** Options of {@link redisPubSub}. @public */
 export interface RedisPubSubOptions extends RedisConnectionOptions, BrokerOptions {
   /** The consumer group, in place of the app ID. Default: the app ID. */
-  readonly consumerId?: string;
+  readonly consumerId?: string | undefined;
   /**
    * The time after which messages that another program's consumer (Dapr's) has not acknowledged are taken over, in
    * milliseconds. Those of a dead insidecar process are taken over after about 6 seconds. Default 60,000.
    */
-  readonly processingTimeoutMs?: number;
+  readonly processingTimeoutMs?: number | undefined;
   /** How often such messages are looked for, in milliseconds. Default 1,000. */
-  readonly redeliverIntervalMs?: number;
+  readonly redeliverIntervalMs?: number | undefined;
   /**
    * The number of messages that a stream keeps, roughly; older ones are deleted with a publish, **even if no group has
    * received them**. Default: all.
    */
-  readonly maxLenApprox?: number;
+  readonly maxLenApprox?: number | undefined;
   /**
    * The age to which a stream keeps messages, roughly, in milliseconds; older ones are deleted with a publish, **even
    * if no group has received them**. Default: for ever.
    */
-  readonly streamTtlMs?: number;
+  readonly streamTtlMs?: number | undefined;
   /**
    * Whether to delete messages that all groups of a topic have acknowledged, every 10 seconds, while this process
    * subscribes to it. A group that is created later does not get them; one that is not used any more keeps all.
    * Default: `false`, as in Dapr: streams grow.
    */
-  readonly trimAcknowledged?: boolean;
+  readonly trimAcknowledged?: boolean | undefined;
   /** The time limit of an attempt to connect and of the server's answers, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number;
+  readonly callTimeoutMs?: number | undefined;
 }
 
 const FIELDS: OptionFields<Omit<RedisPubSubOptions, keyof BrokerOptions>> = {
