@@ -9,7 +9,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Sidecar, SidecarOptions } from '../src/index.ts';
+import { defineJob, type Sidecar, type SidecarOptions } from '../src/index.ts';
 import { loadBuilt, loadEmbedded } from './support/built.ts';
 import { type Peer, startPeer } from './support/bullmq-peer.ts';
 import { startContender } from './support/contender.ts';
@@ -98,7 +98,7 @@ async function triggerRows(peer: Peer | undefined): Promise<string[][]> {
   const app = await startContender('./jobs-app-server.ts', 'app');
   for (let round = 0; round < Math.min(3, options.rounds); round++) {
     const own = await startSidecar();
-    own.jobs.handle('*', () => undefined);
+    own.register(defineJob('*', () => undefined));
     inCode.push(await triggersOf(own));
     await own.stop();
     const sending = await startSidecar({ app: { port: app.port } });
@@ -119,11 +119,13 @@ async function lateRows(peer: Peer | undefined): Promise<string[][]> {
   const sidecar = await startSidecar();
   const late: number[] = [];
   const ran = new Promise<void>((resolve) => {
-    sidecar.jobs.handle('*', ({ dueAt }) => {
-      const now = performance.timeOrigin + performance.now();
-      late.push(now - dueAt);
-      if (late.length === LATE_JOBS) resolve();
-    });
+    sidecar.register(
+      defineJob('*', (_, { dueAt }) => {
+        const now = performance.timeOrigin + performance.now();
+        late.push(now - dueAt);
+        if (late.length === LATE_JOBS) resolve();
+      }),
+    );
   });
   const startAt = Date.now() + 3_000;
   await inParallel(LATE_JOBS, (index) => {

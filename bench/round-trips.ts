@@ -12,7 +12,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { Sidecar } from '../src/index.ts';
+import { defineJob, type Sidecar } from '../src/index.ts';
 import { loadBuilt } from './support/built.ts';
 import { FarStore, type StoreCalls } from './support/far-store.ts';
 import { TwoHosts } from './support/other-host.ts';
@@ -61,7 +61,7 @@ async function messages({ pubsub }: Sidecar, ends: Ends): Promise<DoOne> {
 }
 
 async function jobs({ jobs: own }: Sidecar, ends: Ends): Promise<DoOne> {
-  own.handle<{ index: number }>('*', ({ data }) => ends.tell(data.index));
+  await own.register(defineJob('*', ({ index }: { index: number }) => ends.tell(index)));
   return async (index) => {
     const end = ends.of(index);
     await own.schedule(`job-${index}`, { dueTime: '0s', data: { ...DATA, index } });

@@ -1,5 +1,13 @@
 /** A host of fleet.ts: does what it is asked, and tells what it has done. */
-import { defineActivity, defineWorkflow, durablePubSub, type Logger, runUntilSignal, Sidecar } from 'insidecar';
+import {
+  defineActivity,
+  defineJob,
+  defineWorkflow,
+  durablePubSub,
+  type Logger,
+  runUntilSignal,
+  Sidecar,
+} from 'insidecar';
 import { postgresql } from 'insidecar/postgresql';
 import { redis } from 'insidecar/redis';
 
@@ -25,7 +33,7 @@ const order = defineWorkflow('order', async (ctx, id: string) => {
 });
 sidecar.workflows.register(order, ship);
 sidecar.events.on('workflowCompleted', ({ instanceId }) => tell('done', 'workflow', instanceId));
-sidecar.jobs.handle('*', ({ name: job }) => tell('done', 'job', job));
+sidecar.register(defineJob('*', (_, { name: job }) => tell('done', 'job', job)));
 await sidecar.start();
 await sidecar.pubsub.subscribe<string>('pubsub', 'orders', ({ data = '' }) => tell('done', 'message', data));
 

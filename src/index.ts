@@ -31,17 +31,24 @@ export type { InvocationOptions } from './blocks/invocation/options.ts';
 export type { InvocationReply } from './blocks/invocation/reply.ts';
 export type { NameResolutionOptions } from './blocks/invocation/resolution/options.ts';
 export type { Jobs } from './blocks/jobs/jobs.ts';
+export {
+  defineJob,
+  type JobDefinition,
+  type JobDefinitionOptions,
+  type RecurringJobOptions,
+  type ScheduledJobOptions,
+} from './blocks/jobs/model/define-job.ts';
 export type {
+  DefinedJobOptions,
   Job,
-  JobDefinition,
+  JobContext,
   JobFailurePolicy,
   JobHandler,
-  JobHandlerOptions,
   JobInfo,
   JobListOptions,
   JobOptions,
   JobPage,
-  JobRun,
+  JobRegistration,
 } from './blocks/jobs/model/job.ts';
 export type { JobsOptions } from './blocks/jobs/options.ts';
 export type { Lock, LockOptions, Locks } from './blocks/locks/locks.ts';

@@ -1,7 +1,7 @@
 /** A process of bench/fleet.ts: a host of insidecar, or a peer. It does the work that it is sent and tells how far it is. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { StateDefinition } from '../../src/index.ts';
+import { defineJob, type StateDefinition } from '../../src/index.ts';
 import { loadBuilt, loadEmbedded } from './built.ts';
 import { ORDER, type Task, type Told, type WorkerMaker } from './fleet-work.ts';
 import { openBullmq, openDbos, openPgBoss } from './server-peers.ts';
@@ -43,7 +43,7 @@ const openInsidecar: WorkerMaker = async (done) => {
   });
   const { workflows, jobs, pubsub } = sidecar;
   workflows.register(step, sequence);
-  jobs.handle('*', () => done());
+  await jobs.register(defineJob('*', () => done()));
   await sidecar.start();
   const topics = Array.from({ length: TOPICS }, (_, index) => `topic-${index}`);
   for (const topic of topics) await pubsub.subscribe('pubsub', topic, () => done(), { concurrency: 100 });

@@ -1,4 +1,4 @@
-import { type Clock, Sidecar } from 'insidecar';
+import { type Clock, defineJob, Sidecar } from 'insidecar';
 
 /** A shop with a nightly report, reminders and webhooks; `say` gets a line for everything that happens. */
 export async function openShop(clock: Clock, say: (line: string) => void): Promise<Sidecar> {
@@ -24,14 +24,22 @@ export async function openShop(clock: Clock, say: (line: string) => void): Promi
     logger: { debug() {}, info() {}, warn() {}, error() {} },
   });
   const report = { schedule: 'TZ=Europe/Rome 0 30 2 * * *', data: { to: 'accounts' } };
-  await sidecar.jobs.define('report', report, ({ data }) => say(`${stamp()} report to ${data.to}`));
-  sidecar.jobs.handle<string>('reminder-*', ({ name, data }) => say(`${stamp()} ${name}: ${data}`));
+  const reminder = defineJob('reminder-*', (text: string, { name }) => say(`${stamp()} ${name}: ${text}`));
+  sidecar.register(
+    defineJob('report', report, ({ to }) => say(`${stamp()} report to ${to}`)),
+    reminder,
+  );
   sidecar.events.on('jobFailed', ({ jobName, attempt }) =>
     say(`${stamp()} ${jobName} given up after ${attempt} attempts`),
   );
   await sidecar.start();
 
-  await sidecar.jobs.schedule('reminder-4711', { dueTime: '72h', data: 'invoice 4711 is due', ifExists: 'update' });
+  await sidecar.jobs.schedule(reminder, {
+    id: '4711',
+    dueTime: '72h',
+    data: 'invoice 4711 is due',
+    ifExists: 'update',
+  });
   await sidecar.jobs.schedule('webhook-paid', {
     dueTime: '1h',
     data: { order: 4711 },

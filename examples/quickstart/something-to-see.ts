@@ -1,4 +1,4 @@
-import { defineActivity, defineWorkflow, type Sidecar } from 'insidecar';
+import { defineActivity, defineJob, defineWorkflow, type Sidecar } from 'insidecar';
 
 const charge = defineActivity('charge', (order: { id: number }) => {
   if (order.id === 3) throw new Error('the card of order 3 has expired');
@@ -23,10 +23,12 @@ export async function giveSomethingToSee({ pubsub, jobs, workflows }: Sidecar): 
   for (const [id, amount] of [10, 250, 30, 999].entries()) await pubsub.publish('pubsub', 'payments', { id, amount });
 
   const failurePolicy = { constant: { interval: '5s', maxRetries: 2 } };
-  await jobs.define('report', { schedule: '@every 1m', dueTime: '1s', failurePolicy }, () => {
-    throw new Error('the printer has no paper');
-  });
-  await jobs.define('backup', { schedule: 'TZ=Europe/Rome 0 30 2 * * *' }, () => undefined);
+  await jobs.register(
+    defineJob('report', { schedule: '@every 1m', dueTime: '1s', failurePolicy }, () => {
+      throw new Error('the printer has no paper');
+    }),
+  );
+  await jobs.register(defineJob('backup', { schedule: 'TZ=Europe/Rome 0 30 2 * * *' }, () => undefined));
 
   for (const id of [1, 2, 3]) await workflows.start(checkout, { id }, { instanceId: `order-${id}` });
 }

@@ -1,3 +1,5 @@
+import type { Jobs } from '../blocks/jobs/jobs.ts';
+import type { JobDefinition } from '../blocks/jobs/model/define-job.ts';
 import type { SubscriptionDefinition } from '../blocks/pubsub/delivery/define-subscription.ts';
 import type { TopicDefinition } from '../blocks/pubsub/publishing/topic.ts';
 import type { PubSub } from '../blocks/pubsub/pubsub.ts';
@@ -10,22 +12,27 @@ import { nameOfKind } from '../util/known-fields.ts';
 export type Definition =
   | TopicDefinition
   | SubscriptionDefinition
+  | JobDefinition
   | WorkflowDefinition<never>
   | ActivityDefinition<never>;
 
 /** The blocks that run code. */
 interface Blocks {
   readonly pubsub: PubSub;
+  readonly jobs: Jobs;
   readonly workflows: Workflows;
 }
 
 /** Attaches the code of a definition. @throws SidecarError `ERR_CONFIGURATION` */
-export function register({ pubsub, workflows }: Blocks, definition: Definition): void {
+export function register({ pubsub, jobs, workflows }: Blocks, definition: Definition): void {
   switch (Object(definition).kind as Definition['kind'] | undefined) {
     case 'topic':
       return;
     case 'subscription':
       return pubsub.attach(definition as SubscriptionDefinition);
+    case 'job':
+      // Before the start it only throws.
+      return void jobs.register(definition as JobDefinition);
     case 'workflow':
     case 'activity':
       return workflows.register(definition as WorkflowDefinition<never> | ActivityDefinition<never>);

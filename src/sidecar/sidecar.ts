@@ -179,7 +179,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   }
 
   /**
-   * Attaches code: subscriptions, workflows and activities. They are there before the first message is let in. Topics
+   * Attaches code: subscriptions, jobs, workflows and activities. They are there before the first message is let in. Topics
    * need no code; they may be in the list too.
    *
    * @throws SidecarError `ERR_CONFIGURATION` once the sidecar has been started, and for a definition that cannot be used.
@@ -194,7 +194,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     if (this.#phase !== 'created')
       throw new SidecarError(
         'ERR_CONFIGURATION',
-        `the sidecar is ${this.#phase}: register before start(), or use pubsub.subscribe, jobs.define and workflows.register`,
+        `the sidecar is ${this.#phase}: register before start(), or use pubsub.subscribe, jobs.register and workflows.register`,
       );
     for (const one of definitions) register(this, one);
   }

@@ -6,6 +6,7 @@ import { embedded } from '../../src/components/embedded/index.ts';
 import {
   type AnyComponentDefinition,
   type Clock,
+  defineJob,
   durableLocks,
   durablePubSub,
   environmentSecrets,
@@ -139,10 +140,12 @@ export class World implements AsyncDisposable {
   async #start(): Promise<void> {
     const { shop, billing, otherBilling } = this;
     shop.workflows.register(...WORKFLOWS);
-    shop.jobs.handle('*', ({ name }) => {
-      this.runs.push(name);
-      if (name === 'report') throw new Error('the printer is on fire');
-    });
+    shop.register(
+      defineJob('*', (_, { name }) => {
+        this.runs.push(name);
+        if (name === 'report') throw new Error('the printer is on fire');
+      }),
+    );
     for (const sidecar of [shop, billing, otherBilling]) await sidecar.start();
     await shop.pubsub.subscribe<Order>('pubsub', 'orders', ({ data }) => this.#pay(data), {
       deadLetterTopic: FAILED.topic,

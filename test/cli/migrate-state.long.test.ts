@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { embedded } from '../../src/components/embedded/index.ts';
 import { postgresql, postgresqlDdl } from '../../src/components/postgresql/index.ts';
 import { redis } from '../../src/components/redis/index.ts';
-import { defineWorkflow, durablePubSub, Sidecar } from '../../src/index.ts';
+import { defineJob, defineWorkflow, durablePubSub, Sidecar } from '../../src/index.ts';
 import type { StateDefinition } from '../../src/state/store.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { RecordingLogger } from '../support/logger.ts';
@@ -62,10 +62,12 @@ async function live(state: StateDefinition, seen: Seen, isFirst: boolean): Promi
   const fail = (): void => {
     if (isFirst) throw new Error('not yet');
   };
-  sidecar.jobs.handle('report', ({ data, attempt }) => {
-    seen.jobs.push([data, attempt]);
-    fail();
-  });
+  sidecar.register(
+    defineJob('report', (data, { attempt }) => {
+      seen.jobs.push([data, attempt]);
+      fail();
+    }),
+  );
   const approve = defineWorkflow('approve', async (ctx, who: string) => {
     await ctx.sleep(1_000);
     const decision = await ctx.waitForEvent<string>('decision');

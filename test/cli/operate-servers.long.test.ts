@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresql } from '../../src/components/postgresql/index.ts';
 import { redis } from '../../src/components/redis/index.ts';
-import { defineWorkflow, durablePubSub, Sidecar, type StateDefinition } from '../../src/index.ts';
+import { defineJob, defineWorkflow, durablePubSub, Sidecar, type StateDefinition } from '../../src/index.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../support/servers.ts';
 import { PATIENCE, runHere, temporaryDirectory } from './cli.ts';
@@ -53,7 +53,7 @@ const ENGINES: readonly Engine[] = [
 async function live(state: StateDefinition, appId: string, ran: string[]): Promise<Sidecar> {
   const sidecar = new Sidecar({ appId, state, components: [durablePubSub('events')], logger: new RecordingLogger() });
   sidecar.workflows.register(defineWorkflow('wait', async (context) => context.waitForEvent('go on')));
-  sidecar.jobs.handle('*', ({ name }) => void ran.push(name));
+  sidecar.register(defineJob('*', (_, { name }) => void ran.push(name)));
   await sidecar.start();
   const options = { deadLetterTopic: 'failed', retry: { maxRetries: 0 } };
   await sidecar.pubsub.subscribe('events', 'orders', () => Promise.reject(new Error('no')), options);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { embedded } from '../../src/components/embedded/index.ts';
-import { defineWorkflow, durablePubSub, Sidecar } from '../../src/index.ts';
+import { defineJob, defineWorkflow, durablePubSub, Sidecar } from '../../src/index.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { PATIENCE, runCli, runHere, temporaryDirectory } from './cli.ts';
 
@@ -31,7 +31,7 @@ async function live({ path, done, appId = 'shop', takesOrders }: Life): Promise<
   });
   const wait = defineWorkflow('wait', async (context) => context.waitForEvent('go on'));
   sidecar.workflows.register(wait);
-  sidecar.jobs.handle('*', ({ name }) => void done.jobs.push(name));
+  sidecar.register(defineJob('*', (_, { name }) => void done.jobs.push(name)));
   await sidecar.start();
   await sidecar.pubsub.subscribe<number>(
     'events',

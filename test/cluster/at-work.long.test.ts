@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { embedded } from '../../src/components/embedded/index.ts';
 import {
+  defineJob,
   durablePubSub,
   memoryPubSub,
   memoryStore,
@@ -218,7 +219,7 @@ describe('a function that a stop has given up on', () => {
         const components = [durablePubSub('pubsub')];
         const logger = new RecordingLogger();
         const sidecar = new Sidecar({ appId: 'shop', clock, logger, state: state(), components, stopTimeout: 2_000 });
-        sidecar.jobs.handle('*', ({ name }) => atWork.run(name));
+        sidecar.register(defineJob('*', (_, { name }) => atWork.run(name)));
         await sidecar.start();
         await sidecar.pubsub.subscribe<string>('pubsub', 'orders', ({ data = '' }) => atWork.run(data));
         return { sidecar, clock, logger };

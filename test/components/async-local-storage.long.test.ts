@@ -10,6 +10,7 @@ import { rabbitmqPubSub } from '../../src/components/rabbitmq/index.ts';
 import { redis, redisPubSub } from '../../src/components/redis/index.ts';
 import {
   defineActivity,
+  defineJob,
   defineWorkflow,
   durablePubSub,
   memoryPubSub,
@@ -151,10 +152,12 @@ describe.each(STORES)('state in %s', (_name, isThere, start, make) => {
       requests.note('workflow goes on');
     });
     sidecar.workflows.register(workflow, activity);
-    sidecar.jobs.handle('*', () => {
-      requests.note('job');
-      done++;
-    });
+    sidecar.register(
+      defineJob('*', () => {
+        requests.note('job');
+        done++;
+      }),
+    );
     sidecar.events.on('workflowCompleted', () => requests.note('event workflowCompleted'));
     await requests.as('starter', () => sidecar.start());
     await requests.as('subscriber', () =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { memoryPubSub, Sidecar } from '../../src/index.ts';
+import { defineJob, memoryPubSub, Sidecar } from '../../src/index.ts';
 import { patientClock } from '../support/clock.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { WAYS } from '../support/served.ts';
@@ -141,7 +141,7 @@ describe('a function that throws', () => {
     const told: unknown[] = [];
     for (const name of ['jobRetrying', 'jobFailed', 'jobDropped'] as const)
       sidecar.events.on(name, (info) => told.push([name, info.error === error, info.reason]));
-    sidecar.jobs.handle('*', () => Promise.reject(error));
+    sidecar.register(defineJob('*', () => Promise.reject(error)));
     await sidecar.start();
     const failurePolicy = { constant: { maxRetries: 1, interval: '1s' } };
     await sidecar.jobs.schedule('report', { dueTime: '1s', failurePolicy });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   defineActivity,
+  defineJob,
   defineWorkflow,
   durablePubSub,
   memoryPubSub,
@@ -50,7 +51,7 @@ const HANGING: readonly (readonly [what: string, hanging: Hanging])[] = [
     'a function for jobs',
     {
       hang: async (sidecar, clock) => {
-        sidecar.jobs.handle('report', () => NEVER);
+        sidecar.register(defineJob('report', () => NEVER));
         await sidecar.jobs.schedule('report', { dueTime: '1s' });
         await clock.advance('1s');
       },

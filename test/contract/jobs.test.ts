@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defineJob } from '../../src/index.ts';
 import { NEVER, RecordingApp } from '../support/app.ts';
 import { freePort, listen } from '../support/http.ts';
 import { WAYS } from '../support/served.ts';
@@ -145,7 +146,8 @@ describe('jobs: schedule', () => {
     const data = 'ä'.repeat(3 * MIB);
     const error = { code: 'ERR_BODY_TOO_LARGE', status: 413, message: expect.stringContaining('the data of the job') };
     await expect(jobs.schedule('job', { dueTime: '1h', data })).rejects.toMatchObject(error);
-    await expect(jobs.define('job', { schedule: '@daily', data }, () => undefined)).rejects.toMatchObject(error);
+    const recurring = defineJob('job', { schedule: '@daily', data }, () => undefined);
+    expect(() => jobs.register(recurring)).toThrow(expect.objectContaining(error));
     await jobs.schedule('job', { dueTime: '1h', data: data.slice(1) });
   });
 
@@ -540,7 +542,7 @@ describe('jobs: the rest of the sidecar', () => {
   test('handlers in code go before the application', async () => {
     await using world = await jobsWorld();
     const ran: unknown[] = [];
-    world.sidecar.jobs.handle('code-*', ({ name, data }) => void ran.push([name, data]));
+    await world.sidecar.jobs.register(defineJob('code-*', (data, { name }) => void ran.push([name, data])));
     await schedule(world, 'code-1', { dueTime: '1s', data: { a: 1 } });
     await schedule(world, 'app-1', { dueTime: '1s' });
     await world.clock.advance('1s');

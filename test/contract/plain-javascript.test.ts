@@ -4,6 +4,7 @@ import { embedded } from '../../src/components/embedded/index.ts';
 import { WorkflowRuntime } from '../../src/dapr/index.ts';
 import {
   defineActivity,
+  defineJob,
   defineWorkflow,
   durablePubSub,
   expressHandler,
@@ -87,7 +88,7 @@ describe('an option that there is not is an error', () => {
     ],
     [
       'define',
-      ({ jobs }, options) => jobs.define('report', options, noop),
+      ({ jobs }, options) => jobs.register(defineJob('report', options, noop)),
       { shedule: '@daily' },
       'did you mean "schedule"?',
     ],
@@ -275,16 +276,16 @@ describe('code that is no function is an error, and not one with every call', ()
       'the handler of topic "orders" is undefined: expected a function',
     ],
     [
-      'jobs.handle',
-      ({ jobs }, code) => jobs.handle('report', code),
+      'defineJob',
+      (_, code) => defineJob('report', code),
       { run: noop },
-      'the handler of jobs "report" is an object: expected a function',
+      'the handler of job "report" is an object: expected a function',
     ],
     [
-      'jobs.define',
-      ({ jobs }, code) => jobs.define('report', { schedule: '@daily' }, code),
+      'defineJob with a schedule',
+      ({ jobs }, code) => jobs.register(defineJob('report', { schedule: '@daily' }, code)),
       'run',
-      'the handler of jobs "report" is a string: expected a function',
+      'the handler of job "report" is a string: expected a function',
     ],
     [
       'defineWorkflow',
@@ -305,10 +306,9 @@ describe('code that is no function is an error, and not one with every call', ()
     expect(await sidecar.jobs.get('report')).toBeUndefined();
   });
 
-  test.each([null, 5])('options of jobs.handle that are %s are one too', async (options) => {
-    const { jobs } = await started();
-    expect(() => jobs.handle('report', noop, options as never)).toThrow(
-      /^options of the handler of jobs "report": expected an object, actual is/,
+  test.each([null, 5])('options of defineJob that are %s are one too', (options) => {
+    expect(() => defineJob('report', options as never, noop)).toThrow(
+      /^options of job "report": expected an object, actual is/,
     );
   });
 });

@@ -45,7 +45,7 @@ const PROGRAM = `
     const sidecar = new Sidecar({ appId: 'shop', app, clock, components: [memoryPubSub('pubsub')] });
     const flow = defineWorkflow('flow', (ctx, input) => ctx.waitForEvent('go').then((event) => [input, event]));
     sidecar.workflows.register(flow);
-    sidecar.jobs.handle('report', ({ data }) => void (said.ran = data));
+    sidecar.register(defineJob('report', (data) => void (said.ran = data)));
     await sidecar.start();
     await sidecar.pubsub.subscribe('pubsub', 'orders', ({ data }) => void (said.delivered = data));
     await sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });

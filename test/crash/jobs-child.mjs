@@ -3,7 +3,7 @@
 //   D <id> <tick>   a run began, for the instant <tick>
 //   A <id> <tick>   the application is done with it
 //   S <id> <tick>   that it is done is recorded
-import { isSidecarError, Sidecar } from 'insidecar';
+import { defineJob, isSidecarError, Sidecar } from 'insidecar';
 import { embedded } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
@@ -17,13 +17,15 @@ const sidecar = new Sidecar({
   jobs: { missedTicks: 'all', maxCrashes: 0 },
 });
 sidecar.events.on('jobCompleted', ({ jobName, dueAt }) => say(`S ${jobName} ${dueAt}`));
-sidecar.jobs.handle('*', async ({ name, dueAt, attempt }) => {
-  say(`D ${name} ${dueAt}`);
-  await sleep(Math.random() * 3);
-  // Every seventh one-shot fails at first, so that there are retries at any moment.
-  if (name.endsWith('7') && attempt === 1) throw new Error('not yet');
-  say(`A ${name} ${dueAt}`);
-});
+sidecar.register(
+  defineJob('*', async (_, { name, dueAt, attempt }) => {
+    say(`D ${name} ${dueAt}`);
+    await sleep(Math.random() * 3);
+    // Every seventh one-shot fails at first, so that there are retries at any moment.
+    if (name.endsWith('7') && attempt === 1) throw new Error('not yet');
+    say(`A ${name} ${dueAt}`);
+  }),
+);
 await sidecar.start();
 
 const failurePolicy = { constant: { maxRetries: 1_000, interval: '20ms' } };

@@ -7,7 +7,7 @@
 //   A <id> <step>            an activity of workflow <id> has run
 // and in the last life
 //   E <id> <status>          how the workflow ended
-import { defineActivity, defineWorkflow, Sidecar } from 'insidecar';
+import { defineActivity, defineJob, defineWorkflow, Sidecar } from 'insidecar';
 import { embedded } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
@@ -27,7 +27,7 @@ const patience = { jobs: { maxCrashes: 0 }, workflows: { maxCrashes: 0 } };
 const sidecar = new Sidecar({ appId: 'crash', state: embedded({ path }), logger, ...patience });
 const { jobs, workflows } = sidecar;
 workflows.register(step, flow);
-jobs.handle('job-*', ({ name }) => say(`R ${name}`));
+sidecar.register(defineJob('job-*', (_, { name }) => say(`R ${name}`)));
 await sidecar.start();
 for (const name of JOBS) {
   await jobs.schedule(name, { schedule: '@every 20ms', dueTime: '20ms', ifExists: 'keep' });

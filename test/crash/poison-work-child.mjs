@@ -1,7 +1,7 @@
 // One life of an application with a job or an activity, as the second argument says, that ends the process.
 //   R <attempt>  it runs
 //   F <reason>  it has failed
-import { defineActivity, defineWorkflow, Sidecar } from 'insidecar';
+import { defineActivity, defineJob, defineWorkflow, Sidecar } from 'insidecar';
 import { embedded } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
@@ -16,7 +16,7 @@ const sidecar = new Sidecar({ appId: 'crash', state: embedded({ path }), logger 
 const activity = defineActivity('poison', (_input, context) => die(context));
 const workflow = defineWorkflow('work', (context) => context.callActivity(activity));
 sidecar.workflows.register(workflow, activity);
-sidecar.jobs.handle('poison', die);
+sidecar.register(defineJob('poison', die));
 const failed = new Promise((resolve) => {
   sidecar.events.on(kind === 'job' ? 'jobDropped' : 'activityFailed', ({ reason }) => resolve(reason));
 });

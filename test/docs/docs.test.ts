@@ -55,7 +55,7 @@ test('the example of docs/pubsub.md that keeps messages on disk runs', async () 
 test('the example of docs/jobs.md that defines a job runs it, every second instead of every night', async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
   onTestFinished(() => rm(path, { recursive: true }));
-  const code = codeWith('sidecar.jobs.define', 'docs/jobs.md')
+  const code = codeWith('defineJob(', 'docs/jobs.md')
     .replace('./.insidecar', path)
     .replace('0 30 2 * * *', '* * * * * *');
   const output = start('readme-jobs', code);
@@ -66,7 +66,7 @@ test('the blocks of README.md run', async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
   onTestFinished(() => rm(path, { recursive: true }));
   const names =
-    'defineActivity, defineWorkflow, durableLocks, durablePubSub, environmentSecrets, keyValueStore, memoryConfiguration, Sidecar';
+    'defineActivity, defineJob, defineWorkflow, durableLocks, durablePubSub, environmentSecrets, keyValueStore, memoryConfiguration, Sidecar';
   const imports = `import { ${names} } from 'insidecar';\nimport { embedded } from 'insidecar/embedded';\n`;
   const blocks = codeOf('README.md', '## The blocks').join('').replace('./.insidecar', path);
   const started = blocks.replace(

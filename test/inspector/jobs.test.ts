@@ -1,5 +1,6 @@
 /** Jobs over the management API. */
 import { describe, expect, test } from 'vitest';
+import { defineJob } from '../../src/index.ts';
 import type { JobReply, JobsReply } from '../../src/inspector/api/jobs.ts';
 import { eventually } from '../../src/testing/collector.ts';
 import { virtualClock } from '../../src/testing/index.ts';
@@ -56,7 +57,7 @@ describe.each(PLACES)('jobs in %s', (place) => {
   test('are run, paused, resumed and deleted; the answer says whether that changed anything', async () => {
     const it = await inspected(placed(place));
     const runs: unknown[] = [];
-    it.sidecar.jobs.handle('report', ({ data }) => void runs.push(data));
+    await it.sidecar.jobs.register(defineJob('report', (data) => void runs.push(data)));
     await it.post('jobs', { name: 'report', schedule: '@yearly', data: '{"to":"board"}' });
     // Who looks at it sees its runs from then on.
     await it.get('jobs/one?name=report');

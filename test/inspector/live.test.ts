@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defineWorkflow, memoryPubSub } from '../../src/index.ts';
+import { defineJob, defineWorkflow, memoryPubSub } from '../../src/index.ts';
 import type {
   CallRecord,
   LiveFrame,
@@ -171,10 +171,10 @@ test('the overview tells numbers, what needs attention, and what was last', asyn
   await pubsub.publish('pubsub', 'orders', 1);
   await pubsub.publish('pubsub', 'nobody', 1);
   const policy = { failurePolicy: { drop: {} } } as const;
-  await jobs.define('report', { schedule: '@every 1h', ...policy }, fail);
+  await jobs.register(defineJob('report', { schedule: '@every 1h', ...policy }, fail));
   await jobs.run('report');
   const again = { failurePolicy: { constant: { interval: '1h', maxRetries: 1 } } } as const;
-  await jobs.define('mail', { schedule: '@every 2h', ...again }, fail);
+  await jobs.register(defineJob('mail', { schedule: '@every 2h', ...again }, fail));
   await jobs.run('mail');
   const ship = defineWorkflow<undefined, void>('ship', fail);
   workflows.register(ship);

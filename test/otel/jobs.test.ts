@@ -34,7 +34,7 @@ test('a run is a trace of its own, linked to the code that scheduled the job, al
 test('each attempt is a span; a failed one says why', async () => {
   await using recorded = new RecordedTelemetry();
   await using world = await new JobsWorld({ telemetry: recorded.telemetry() }).start();
-  world.run = ({ attempt }) => {
+  world.run = (_, { attempt }) => {
     if (attempt === 1) throw new TypeError('no paper');
   };
   world.handleAll();

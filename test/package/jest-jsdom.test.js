@@ -1,5 +1,5 @@
 // jsdom is a realm without setImmediate and TextDecoder, with timers and a Uint8Array of its own.
-const { defineActivity, defineWorkflow, durablePubSub, memoryPubSub, Sidecar } = require('insidecar');
+const { defineActivity, defineJob, defineWorkflow, durablePubSub, memoryPubSub, Sidecar } = require('insidecar');
 const { virtualClock } = require('insidecar/testing');
 
 test('messages, jobs and workflows run in virtual time', async () => {
@@ -13,7 +13,7 @@ test('messages, jobs and workflows run in virtual time', async () => {
     return ctx.callActivity(add, number);
   });
   sidecar.workflows.register(add, later);
-  await sidecar.jobs.define('report', { schedule: '@every 1m' }, () => void seen.push('report'));
+  sidecar.register(defineJob('report', { schedule: '@every 1m' }, () => void seen.push('report')));
   await sidecar.start();
   for (const { name } of components) {
     await sidecar.pubsub.subscribe(name, 'orders', ({ data }) => void seen.push(data.id));

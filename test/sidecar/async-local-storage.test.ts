@@ -5,6 +5,7 @@ import { DaprWorkflowClient, WorkflowRuntime } from '../../src/dapr/index.ts';
 import {
   type Clock,
   defineActivity,
+  defineJob,
   defineWorkflow,
   durablePubSub,
   type Logger,
@@ -161,7 +162,7 @@ test('what one handler enters with enterWith does not reach the next one, nor wh
     await ctx.callActivity(activity);
   });
   sidecar.workflows.register(workflow, activity);
-  sidecar.jobs.handle('*', enters('job'));
+  await sidecar.jobs.register(defineJob('*', enters('job')));
   sidecar.events.on('messagePublished', enters('listener'));
   await sidecar.pubsub.subscribe('own', 'orders', enters('message'));
   for (let turn = 0; turn < 5; turn++) {
@@ -178,13 +179,15 @@ test('jobs: runs, retries, events', async () => {
   const requests = new Requests();
   const sidecar = noting(requests);
   let ended = 0;
-  sidecar.jobs.handle('*', async ({ name, attempt }) => {
-    requests.note(`job, attempt ${attempt}`);
-    await pause(1);
-    requests.note('job goes on');
-    ended++;
-    if (name.endsWith('3')) throw new Error('on purpose');
-  });
+  sidecar.register(
+    defineJob('*', async (_, { name, attempt }) => {
+      requests.note(`job, attempt ${attempt}`);
+      await pause(1);
+      requests.note('job goes on');
+      ended++;
+      if (name.endsWith('3')) throw new Error('on purpose');
+    }),
+  );
   await sidecar.start();
   const job = { dueTime: '0s', failurePolicy: { constant: { interval: '1ms', maxRetries: 1 } } };
   await Promise.all(
@@ -331,7 +334,7 @@ test('the signals of handlers and jobs that a stop ends', async () => {
         resolve();
       });
     });
-  sidecar.jobs.handle('*', ({ signal }) => untilAborted('a job', signal));
+  sidecar.register(defineJob('*', (_, { signal }) => untilAborted('a job', signal)));
   await sidecar.start();
   const handle = (_event: unknown, { signal }: { signal: AbortSignal }): Promise<void> =>
     untilAborted('a message', signal);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Duration, defineWorkflow, durablePubSub } from '../../src/index.ts';
+import { type Duration, defineJob, defineWorkflow, durablePubSub } from '../../src/index.ts';
 import type { VirtualClock } from '../../src/testing/index.ts';
 import { patientClock } from '../support/clock.ts';
 import { KeptStore } from '../support/kept-store.ts';
@@ -34,7 +34,7 @@ test('at rest nothing runs, whatever is due; what is done takes effect when the 
   const options = { clock, state, components: [durablePubSub('pubsub')] };
 
   const resting = new TestSidecar(options);
-  resting.sidecar.jobs.handle('*', ({ name }) => void ran.push(name));
+  resting.sidecar.register(defineJob('*', (_, { name }) => void ran.push(name)));
   await resting.sidecar.startAtRest();
   const { pubsub, jobs, workflows } = resting.sidecar;
   await jobs.pause('paused');
@@ -61,7 +61,7 @@ test('at rest nothing runs, whatever is due; what is done takes effect when the 
 
   await using running = new TestSidecar(options);
   running.sidecar.workflows.register(wait);
-  running.sidecar.jobs.handle('*', ({ name }) => void ran.push(name));
+  running.sidecar.register(defineJob('*', (_, { name }) => void ran.push(name)));
   await running.start();
   await clock.settled();
   expect(ran).toEqual(['due']);

@@ -146,7 +146,7 @@ describe('register', () => {
   test('refuses after the start, and names what works then', async () => {
     await using world = await shop().start();
     expect(() => world.sidecar.register(orders)).toThrow(
-      'the sidecar is running: register before start(), or use pubsub.subscribe, jobs.define and workflows.register',
+      'the sidecar is running: register before start(), or use pubsub.subscribe, jobs.register and workflows.register',
     );
   });
 

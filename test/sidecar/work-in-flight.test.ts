@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { defineActivity, defineWorkflow, durablePubSub, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import {
+  defineActivity,
+  defineJob,
+  defineWorkflow,
+  durablePubSub,
+  Sidecar,
+  type SidecarOptions,
+} from '../../src/index.ts';
 import { KeptStore } from '../support/kept-store.ts';
 import { RecordingLogger } from '../support/logger.ts';
 
@@ -25,7 +32,7 @@ async function lifeOf(state: KeptStore, begun: string[], work: () => Promise<unk
     activity,
     defineWorkflow('flow', (ctx) => ctx.callActivity(activity)),
   );
-  jobs.handle('job', ({ attempt }) => publish(`job, attempt ${attempt}`));
+  await jobs.register(defineJob('job', (_, { attempt }) => publish(`job, attempt ${attempt}`)));
   await sidecar.start();
   const onMessage = (_event: unknown, { attempt }: { attempt: number }): Promise<void> =>
     publish(`message, attempt ${attempt}`);

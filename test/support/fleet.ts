@@ -1,5 +1,5 @@
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
-import { type DeliveryContext, durablePubSub, type JobRun, type Subscription } from '../../src/index.ts';
+import { type DeliveryContext, defineJob, durablePubSub, type JobContext, type Subscription } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { patientClock } from './clock.ts';
 import { RecordingLogger } from './logger.ts';
@@ -24,7 +24,7 @@ export class Member extends TestSidecar {
   /** How many messages of a topic it handles at a time. */
   concurrency = 10;
   /** What happens with each; by default it is done. */
-  onRun: (run: JobRun) => unknown = () => undefined;
+  onRun: (run: JobContext) => unknown = () => undefined;
   onMessage: (message: string, context: DeliveryContext) => unknown = () => undefined;
 
   constructor(store: MemoryStore, { isApart = false, hints = 'own', ...options }: MemberOptions, startAt: number) {
@@ -32,10 +32,12 @@ export class Member extends TestSidecar {
     super({ clock: patientClock({ startAt }), state, components: [durablePubSub('pubsub')], ...options });
     this.store = state;
     state.hints = hints;
-    this.sidecar.jobs.handle('*', (run) => {
-      this.runs.push(`${run.name} ${run.dueAt}`);
-      return this.onRun(run);
-    });
+    this.sidecar.register(
+      defineJob('*', (_, run) => {
+        this.runs.push(`${run.name} ${run.dueAt}`);
+        return this.onRun(run);
+      }),
+    );
   }
 
   /** Subscribes to topics; answers what ends that. */

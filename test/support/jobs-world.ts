@@ -1,4 +1,4 @@
-import type { Duration, JobRun } from '../../src/index.ts';
+import { type Duration, defineJob, type JobHandler } from '../../src/index.ts';
 import { patientClock } from './clock.ts';
 import { KeptStore } from './kept-store.ts';
 import { TestSidecar, type TestSidecarOptions } from './sidecar.ts';
@@ -23,7 +23,7 @@ export class JobsWorld extends TestSidecar {
   readonly store: KeptStore;
   readonly seen: Seen[] = [];
   /** What a run does; by default nothing. */
-  run: (run: JobRun) => unknown = () => undefined;
+  run: JobHandler = () => undefined;
 
   constructor(options: TestSidecarOptions & { store?: KeptStore; startAt?: string } = {}) {
     const { store = new KeptStore(), startAt = '2026-01-01T00:00:00Z', ...rest } = options;
@@ -33,14 +33,14 @@ export class JobsWorld extends TestSidecar {
 
   /** Handles jobs of every name. */
   handleAll(pattern = '*'): void {
-    this.sidecar.jobs.handle(pattern, this.record);
+    void this.sidecar.jobs.register(defineJob(pattern, this.record));
   }
 
   /** Notes a run and does what one does. */
-  readonly record = (run: JobRun): unknown => {
-    const { name, dueAt, attempt, data } = run;
+  readonly record: JobHandler = (data, run) => {
+    const { name, dueAt, attempt } = run;
     this.seen.push({ name, at: timeOf(this.clock.now()), dueAt: timeOf(dueAt), attempt, data });
-    return this.run(run);
+    return this.run(data, run);
   };
 
   /** When runs began. */

@@ -17,6 +17,7 @@ import { Scheduler } from '../../timed/running/scheduler.ts';
 import { type Due, nextRunOf } from '../../timed/running/stored-jobs.ts';
 import type { BlockService } from '../block-service.ts';
 import { jobLayout } from './job-layout.ts';
+import type { RecurringJobOptions } from './model/define-job.ts';
 import { JobErrors, type Operation } from './model/errors.ts';
 import { checkJobName } from './model/job-name.ts';
 import { JobParser } from './parse-job.ts';
@@ -80,9 +81,12 @@ export class JobService implements BlockService {
     this.#events = new JobEvents(deps);
   }
 
-  /** Throws when a job cannot be planned. */
-  check(name: string, fields: JobFields): void {
+  /** The fields of a job that the code defines. Throws when it cannot be planned: not the start shall refuse it. */
+  checkedJob(name: string, options: RecurringJobOptions<unknown, unknown>): JobFields {
+    checkJobName(name, 'SCHEDULE_JOB', this.errors);
+    const fields = this.parser.parseRecurring(options);
     planJob(name, fields, this.#now, this.#rules);
+    return fields;
   }
 
   /** Schedules a job now, or before any job runs if the store is not open yet. */
@@ -190,17 +194,15 @@ export class JobService implements BlockService {
     });
   }
 
-  /** Runs the jobs of a name or pattern by a function; dispose of the answer to stop it. */
-  handle(pattern: string, handled: HandledJob): Disposable {
+  /** Runs the jobs of a name or pattern by a function, until the answer is called. */
+  handle(pattern: string, handled: HandledJob): () => void {
     this.#handlers.add(pattern, handled);
     this.#opened?.scheduler.targetsChanged();
     // A second call must not remove the function that took its place.
     let remove = (): void => this.#handlers.remove(pattern);
-    return {
-      [Symbol.dispose]: () => {
-        remove();
-        remove = () => undefined;
-      },
+    return () => {
+      remove();
+      remove = () => undefined;
     };
   }
 

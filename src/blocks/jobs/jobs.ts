@@ -1,30 +1,38 @@
 import { checkNamePage } from '../../util/check-limit.ts';
-import { checkFunction } from '../../util/known-fields.ts';
-import { badRequest, checkOptions, type OptionFields, WELL_FORMED, whole } from '../../util/option-fields.ts';
+import { msOf } from '../../util/duration.ts';
+import { nameOfKind } from '../../util/known-fields.ts';
+import {
+  badRequest,
+  checkOptions,
+  invalidConfiguration,
+  type OptionFields,
+  WELL_FORMED,
+  whole,
+} from '../../util/option-fields.ts';
+import { parseWith } from '../../util/standard-schema.ts';
 import type { FoundJob, JobService } from './job-service.ts';
+import { type JobDefinition, type JobOrName, misfit, nameOfJob } from './model/define-job.ts';
 import type {
+  DefinedJobOptions,
   Job,
-  JobDefinition,
   JobHandler,
-  JobHandlerOptions,
   JobInfo,
   JobListOptions,
   JobOptions,
   JobPage,
+  JobRegistration,
 } from './model/job.ts';
-import { checkJobName } from './model/job-name.ts';
-import { timeLimitOf } from './parse-job.ts';
 
 /**
  * Jobs that run at a time or on a schedule, kept in the state store: with a durable one they survive the process.
  *
- * A run goes to the function that {@link Jobs.handle} has for the job, else to the application as
- * `POST /job/<name>`. Runs come at least once: after a crash one may be repeated, none is left out.
+ * A run goes to the function of the job's definition, else to the application as `POST /job/<name>`. Runs come at least
+ * once: after a crash one may be repeated, none is left out.
  *
  * @example
  * ```ts
- * const report = { schedule: 'TZ=Europe/Rome 0 0 6 * * mon-fri', data: { to: 'board' } };
- * await sidecar.jobs.define('report', report, async ({ data }) => sendReport(data.to));
+ * const options = { schedule: 'TZ=Europe/Rome 0 0 6 * * mon-fri', data: { to: 'board' } };
+ * sidecar.register(defineJob('report', options, ({ to }) => sendReport(to)));
  * ```
  * @public
  */
@@ -37,66 +45,100 @@ export class Jobs {
   }
 
   /**
-   * Declares a job and the function that runs it: it is there as long as the code says so. At the start, or at once
-   * after it, the job is created when it is missing, left alone with its next instant when the same was set, else
-   * changed, as {@link IfJobExists} says of `update`. A job whose definition is taken out of the code stays until
-   * {@link Jobs.delete}.
+   * Has a function run the jobs of its definition, and sets the job if the definition has a schedule; before the start
+   * as {@link Sidecar.register}. At the start, or at once after it, a job with a schedule is created when it is missing,
+   * left alone with its next instant when the same was set, else changed, as {@link IfJobExists} says of `update`. A job
+   * whose definition is taken out of the code stays until {@link Jobs.delete}.
    *
-   * Before the start this resolves at once; after it, when the job is kept.
+   * A name goes before a pattern, the pattern that names more characters before another. Register before the start, or
+   * jobs that are due by then go to the application, or wait without one.
    *
-   * @param name - of one job: no `*`
-   * @throws SidecarError of status 400 for what cannot be understood, `ERR_CONFIGURATION` when the name has a handler
-   * already, 500 when the store fails.
+   * A run lasts until the function has returned, however long that takes: the job's next run waits for it. One that
+   * has no time-out and takes more than five minutes is warned of in the log, once.
+   *
+   * Before the start this resolves at once; after it, when the job is kept. What cannot be understood is thrown, not
+   * rejected: a definition of before the start never fails without notice.
+   *
+   * @throws SidecarError of status 400 for what cannot be understood, `ERR_CONFIGURATION` when the name or pattern has a
+   * function already; 500 when the store fails.
    * @example
    * ```ts
-   * await sidecar.jobs.define('report', { schedule: '0 30 2 * * *', data: 'accounts' }, ({ data }) => sendReport(data));
+   * const report = defineJob('report', { schedule: '0 30 2 * * *' }, () => sendReport('board'));
+   * await using registration = await sidecar.jobs.register(report);
    * ```
    */
-  async define<T = unknown>(name: string, definition: JobDefinition<T>, handler: JobHandler<T>): Promise<void> {
-    const { errors } = this.#service;
-    checkJobName(name, 'SCHEDULE_JOB', errors);
-    const fields = this.#service.parser.parseDefinition(name, definition);
-    // Refused here, and not by the start.
-    this.#service.check(name, fields);
-    const { timeout } = definition;
-    const handled = this.handle(name, handler, timeout === undefined ? {} : { timeout });
-    try {
-      await this.#service.declare(name, fields);
-    } catch (error) {
-      handled[Symbol.dispose]();
-      throw error;
-    }
+  register(job: JobDefinition): Promise<JobRegistration> {
+    if (Object(job).kind !== 'job')
+      throw invalidConfiguration(`register was given ${nameOfKind(job)}: expected what defineJob returns`);
+    const { name, options, handler } = job;
+    const { schema, timeout } = options;
+    const fields = options.schedule === undefined ? undefined : this.#service.checkedJob(name, options);
+    const close = this.#service.handle(name, {
+      // Its type of data is that of the definition.
+      handler: handler as JobHandler,
+      schema,
+      timeLimitMs: msOf(timeout) ?? 0,
+    });
+    const registration: JobRegistration = { close: async () => close(), [Symbol.asyncDispose]: async () => close() };
+    if (fields === undefined) return Promise.resolve(registration);
+    return this.#service.declare(name, fields).then(
+      () => registration,
+      (error: unknown) => {
+        close();
+        throw error;
+      },
+    );
   }
 
   /**
-   * Schedules a job. When this resolves the job is kept, on disk if the state store is durable. Answers whether it was
-   * written: `false` when `ifExists` left the job that is there as it is.
+   * Schedules a job of a definition, whose function runs it. When this resolves the job is kept, on disk if the state
+   * store is durable. Answers whether it was written: `false` when `ifExists` left the job that is there as it is.
    *
-   * @throws SidecarError of status 400 for what cannot be understood, 409 (`…_SCHEDULER_SCHEDULE_JOB`) for a name
-   * that is taken when `ifExists` is `fail`, 500 when the store fails.
+   * @throws SidecarError `ERR_INVALID_DATA` for data that do not fit the schema; of status 400 for what cannot be
+   * understood, 409 (`…_SCHEDULER_SCHEDULE_JOB`) for a name that is taken when `ifExists` is `fail`, 500 when the store
+   * fails.
    * @example
    * ```ts
-   * await sidecar.jobs.schedule('reminder-4711', { dueTime: '3d', data: 'invoice 4711 is due' });
+   * const reminder = defineJob('reminder-*', (invoice: number) => remind(invoice));
+   * await sidecar.jobs.schedule(reminder, { id: '4711', dueTime: '3d', data: 4711 });
    * ```
    */
-  async schedule<T = unknown>(name: string, options: JobOptions<T>): Promise<boolean> {
-    return this.#service.schedule(name, this.#service.parser.parseOptions(options));
+  schedule<Input>(job: JobDefinition<Input>, options: NoInfer<DefinedJobOptions<Input>>): Promise<boolean>;
+  /** Schedules the job of a name, which a function or the application runs. */
+  schedule(name: string, options: JobOptions): Promise<boolean>;
+  async schedule(job: JobOrName, options: JobOptions | DefinedJobOptions<unknown>): Promise<boolean> {
+    if (Object(job).kind !== 'job')
+      return this.#service.schedule(job as string, this.#service.parser.parseOptions(options));
+    const { id, ...rest } = Object(options) as DefinedJobOptions<unknown>;
+    const name = nameOfJob(job, id);
+    const { schedule, schema, failurePolicy } = (job as JobDefinition).options;
+    if (schedule !== undefined)
+      throw badRequest(`job ${JSON.stringify(name)} has a schedule of its own: run() runs it now`);
+    const fields = this.#service.parser.parseOptions({ ...(failurePolicy && { failurePolicy }), ...rest });
+    const sent: unknown = fields.data === undefined ? undefined : JSON.parse(fields.data);
+    await parseWith(schema, sent, (problem) => misfit(name, problem));
+    return this.#service.schedule(name, fields);
   }
 
   /**
-   * The job of a name; `undefined` if it does not exist, has finished or has expired.
+   * The job of a definition; `undefined` if it does not exist, has finished or has expired. For the definition of several
+   * jobs, `id` says which one; so it does in all methods that take a definition.
    *
    * @example
    * ```ts
-   * const job = await sidecar.jobs.get<string>('reminder-4711');
+   * const reminder = defineJob('reminder-*', (invoice: number) => remind(invoice));
+   * const job = await sidecar.jobs.get(reminder, '4711');
    * if (job !== undefined) console.log(job.data, new Date(job.nextRunAt));
    * ```
    */
-  async get<T = unknown>(name: string): Promise<Job<T> | undefined> {
-    const found = await this.#service.find(name);
+  get<Input>(job: JobDefinition<Input>, id?: string): Promise<Job<Input> | undefined>;
+  /** The job of a name. */
+  get(name: string): Promise<Job | undefined>;
+  async get(job: JobOrName, id?: string): Promise<Job | undefined> {
+    const found = await this.#service.find(nameOfJob(job, id));
     if (found === undefined) return undefined;
     const { data } = found;
-    return { ...infoOf(found), ...(data === undefined ? undefined : { data: JSON.parse(data) as T }) };
+    return { ...infoOf(found), ...(data === undefined ? undefined : { data: JSON.parse(data) as unknown }) };
   }
 
   /** A job with its data as JSON text, digit for digit, and its next instants. @internal */
@@ -147,8 +189,8 @@ export class Jobs {
    * await sidecar.jobs.run('report'); // now; its schedule stays
    * ```
    */
-  run(name: string): Promise<boolean> {
-    return this.#service.run(name);
+  async run(job: JobDefinition | string, id?: string): Promise<boolean> {
+    return this.#service.run(nameOfJob(job, id));
   }
 
   /**
@@ -164,8 +206,8 @@ export class Jobs {
    * await sidecar.jobs.pause('report'); // on all hosts, over restarts
    * ```
    */
-  pause(name: string): Promise<boolean> {
-    return this.#service.pause(name);
+  async pause(job: JobDefinition | string, id?: string): Promise<boolean> {
+    return this.#service.pause(nameOfJob(job, id));
   }
 
   /**
@@ -177,8 +219,8 @@ export class Jobs {
    * await sidecar.jobs.resume('report');
    * ```
    */
-  resume(name: string): Promise<boolean> {
-    return this.#service.resume(name);
+  async resume(job: JobDefinition | string, id?: string): Promise<boolean> {
+    return this.#service.resume(nameOfJob(job, id));
   }
 
   /**
@@ -189,30 +231,8 @@ export class Jobs {
    * await sidecar.jobs.delete('reminder-4711'); // false if there was none
    * ```
    */
-  delete(name: string): Promise<boolean> {
-    return this.#service.delete(name);
-  }
-
-  /**
-   * Runs jobs in code: those of a name, or of a pattern in which `*` stands for any characters (`report-*`). A name
-   * goes before a pattern, the pattern that names more characters before another. Register before the start, or jobs
-   * that are due by then go to the application, or wait without one. Dispose of the result to stop it.
-   *
-   * A run lasts until the function has returned, however long that takes: the job's next run waits for it. One that
-   * has no time-out and takes more than five minutes is warned of in the log, once.
-   *
-   * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern has a handler already, for unknown options, and
-   * for a handler that is no function.
-   * @example
-   * ```ts
-   * sidecar.jobs.handle<string>('reminder-*', ({ name, data }) => remind(name, data));
-   * ```
-   */
-  handle<T = unknown>(pattern: string, handler: JobHandler<T>, options: JobHandlerOptions = {}): Disposable {
-    checkFunction(handler, `the handler of jobs ${JSON.stringify(pattern)}`);
-    const timeLimitMs = timeLimitOf(pattern, options);
-    // The type of its data is known only to the code that scheduled the job.
-    return this.#service.handle(pattern, { handler: handler as JobHandler, timeLimitMs });
+  async delete(job: JobDefinition | string, id?: string): Promise<boolean> {
+    return this.#service.delete(nameOfJob(job, id));
   }
 }
 

@@ -15,7 +15,7 @@ export interface JobsOptions {
   readonly missedTicks?: 'once' | 'all' | undefined;
   /**
    * The application's time limit for a run; 0 for no limit. Functions in code have only the time limit of
-   * {@link JobHandlerOptions}. Default `1m`; none with `wire: 'dapr'`.
+   * {@link JobDefinitionOptions}. Default `1m`; none with `wire: 'dapr'`.
    */
   readonly timeout?: Duration | undefined;
   /**

@@ -1,15 +1,16 @@
 import type { IfJobExists, JobFields, PolicyFields } from '../../timed/job.ts';
 import { isDuration } from '../../timed/planning/instants.ts';
-import { formatGoDuration, msOf, parseGoDuration, readDuration } from '../../util/duration.ts';
-import { duration } from '../../util/duration-option.ts';
+import { definedOnly } from '../../util/defined-only.ts';
+import { formatGoDuration, parseGoDuration, readDuration } from '../../util/duration.ts';
 import { isJsonObject, type JsonObject, jsonMember, parseJsonObject } from '../../util/json-text.ts';
 import { requiredJsonText } from '../../util/json-value.ts';
 import { ANYTHING, checkOptions, field, type OptionFields } from '../../util/option-fields.ts';
 import { checkPayload } from '../../util/payload-limit.ts';
 import { type Validator, validator } from '../../util/schema.ts';
 import type { JobRules } from '../../wire.ts';
+import type { RecurringJobOptions } from './model/define-job.ts';
 import type { JobErrors } from './model/errors.ts';
-import type { JobDefinition, JobFailurePolicy, JobHandlerOptions, JobOptions } from './model/job.ts';
+import type { JobFailurePolicy, JobOptions } from './model/job.ts';
 
 /** The accepted spellings of each field, the internal one first. */
 const JOB_FIELDS = fieldsOf([
@@ -72,16 +73,6 @@ const CONSTANT_IN_CODE: OptionFields<{ readonly maxRetries?: unknown; readonly i
   maxRetries: ANYTHING,
   interval: ANYTHING,
 };
-const DEFINITION_FIELDS: OptionFields<JobDefinition> = {
-  schedule: ANYTHING,
-  dueTime: TIME,
-  data: ANYTHING,
-  failurePolicy: ANYTHING,
-  // Checked with the handler that it belongs to.
-  timeout: ANYTHING,
-};
-const HANDLER_FIELDS: OptionFields<JobHandlerOptions> = { timeout: duration() };
-
 type FieldNames = readonly (readonly [name: string, otherSpelling?: string])[];
 
 function fieldsOf(names: FieldNames): FieldNames {
@@ -128,20 +119,9 @@ export class JobParser {
     return { ...fields, data: this.#dataText(data) };
   }
 
-  /** Reads a definition in code. It has a schedule and no end: a job that has ended would be created again at every start. */
-  parseDefinition(name: string, definition: JobDefinition): JobFields {
-    const about = `definition of job ${JSON.stringify(name)}`;
-    if (name.includes('*'))
-      throw this.#errors.invalid('SCHEDULE_JOB', `${about}: expected the name of one job, without *`);
-    checkOptions(about, definition, DEFINITION_FIELDS, (problem) =>
-      this.#errors.malformed(isJsonObject(definition) ? `${problem}; schedule() takes more` : problem),
-    );
-    // The limit is the function's, not the job's.
-    const { timeout: _, ...job } = definition;
-    const fields = this.parseOptions({ ...job, ifExists: 'update' });
-    if (fields.schedule === undefined)
-      throw this.#errors.malformed(`${about} has no schedule: schedule() takes a dueTime alone`);
-    return fields;
+  /** Reads the definition of a recurring job. It has no end: a job that has ended would be created again at every start. */
+  parseRecurring({ schedule, dueTime, data, failurePolicy }: RecurringJobOptions<unknown, unknown>): JobFields {
+    return this.parseOptions(definedOnly({ schedule, dueTime, data, failurePolicy, ifExists: 'update' as const }));
   }
 
   /** Refuses unknown fields of options in code. Over HTTP they are ignored, as Dapr does. */
@@ -219,12 +199,6 @@ export class JobParser {
   #numberIn(value: unknown): unknown {
     return this.#rules.lenientBodies && typeof value === 'string' && JSON_NUMBER.test(value) ? Number(value) : value;
   }
-}
-
-/** How long a function may take for a run; 0 for no limit. @throws SidecarError `ERR_CONFIGURATION` */
-export function timeLimitOf(pattern: string, options: JobHandlerOptions): number {
-  checkOptions(`options of the handler of jobs ${JSON.stringify(pattern)}`, options, HANDLER_FIELDS);
-  return msOf(options.timeout) ?? 0;
 }
 
 const EVERY = '@every ';

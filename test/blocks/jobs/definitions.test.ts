@@ -1,22 +1,34 @@
 import { describe, expect, test } from 'vitest';
-import type { JobDefinition, JobOptions, JobRun } from '../../../src/index.ts';
+import {
+  defineJob,
+  type JobDefinition,
+  type JobHandler,
+  type JobOptions,
+  type JobRegistration,
+  type RecurringJobOptions,
+} from '../../../src/index.ts';
 import { Fleet } from '../../support/fleet.ts';
 import type { Answer } from '../../support/http.ts';
 import { JobsWorld, jobsWorld } from '../../support/jobs-world.ts';
 import { startWorld } from '../../support/world.ts';
 
+/** A definition of the job `report` whose options the compiler does not know. */
+function report(options: RecurringJobOptions, handler: JobHandler = () => undefined): JobDefinition {
+  return defineJob('report', { data: undefined, ...options }, handler);
+}
+
 /** An application that is deployed again and again, each time with one definition of the job `report`. */
 class Deployed extends JobsWorld {
   /** The definition of the code that is deployed next; without one, nothing defines the job. */
-  definition: JobDefinition | undefined;
+  definition: RecurringJobOptions | undefined;
 
-  async deploy(definition: JobDefinition | undefined): Promise<void> {
+  async deploy(definition: RecurringJobOptions | undefined): Promise<void> {
     this.definition = definition;
     await this.restart('0s', false);
   }
 
   override async start(): Promise<this> {
-    if (this.definition !== undefined) await this.sidecar.jobs.define('report', this.definition, this.record);
+    if (this.definition !== undefined) this.sidecar.register(report(this.definition, this.record));
     return super.start();
   }
 
@@ -25,7 +37,7 @@ class Deployed extends JobsWorld {
   }
 }
 
-const deployed = (definition: JobDefinition | undefined, options = {}): Promise<Deployed> => {
+const deployed = (definition: RecurringJobOptions | undefined, options = {}): Promise<Deployed> => {
   const world = new Deployed(options);
   world.definition = definition;
   return world.start();
@@ -43,7 +55,7 @@ describe('a job that is defined in code', () => {
   });
 
   test('is left alone when unchanged: @every 4h, deployed every three hours, runs every four', async () => {
-    const code = (): JobDefinition => ({ schedule: '@every 4h', data: { to: 'board', all: true } });
+    const code = (): RecurringJobOptions => ({ schedule: '@every 4h', data: { to: 'board', all: true } });
     await using world = await deployed(code());
     for (let deploy = 0; deploy < 5; deploy++) {
       await world.clock.advance('3h');
@@ -53,7 +65,7 @@ describe('a job that is defined in code', () => {
     expect(world.lines.filter((told) => told.startsWith('jobScheduled'))).toEqual(['jobScheduled report']);
   });
 
-  test.each<[what: string, changed: JobDefinition]>([
+  test.each<[what: string, changed: RecurringJobOptions]>([
     ['keys in another order', { schedule: '@every 4h', data: { all: true, to: 'board' }, dueTime: '2h' }],
     [
       'members that are undefined',
@@ -68,7 +80,7 @@ describe('a job that is defined in code', () => {
     expect(world.lines.filter((told) => told.startsWith('jobScheduled')).length).toBe(1);
   });
 
-  test.each<[what: string, changed: JobDefinition, hours: string[]]>([
+  test.each<[what: string, changed: RecurringJobOptions, hours: string[]]>([
     ['a schedule', { schedule: '@every 2h' }, ['01-01T05:00', '01-01T07:00']],
     ['a dueTime', { schedule: '@every 4h', dueTime: '30m' }, ['01-01T03:30', '01-01T07:30']],
   ])('is replaced by a changed definition, with its next instant: %s', async (_what, changed, hours) => {
@@ -121,13 +133,13 @@ describe('a job that is defined in code', () => {
   test('data that is changed while a run is under way: that run ends and counts, and the next one has them', async () => {
     await using world = await deployed(undefined);
     let [running, most] = [0, 0];
-    const work = async ({ data }: JobRun): Promise<void> => {
+    const work = async (data: string): Promise<void> => {
       most = Math.max(most, ++running);
       world.seen.push({ name: 'report', at: '', dueAt: '', attempt: 1, data });
       if (data === 'v1') await new Promise<void>((resolve) => world.clock.setTimeout(resolve, 10_000));
       running--;
     };
-    await world.sidecar.jobs.define('report', { schedule: '@every 1h', data: 'v1' }, work);
+    await world.sidecar.jobs.register(defineJob('report', { schedule: '@every 1h', data: 'v1' }, work));
     await world.clock.advance('1h5s');
     await world.sidecar.jobs.schedule('report', { schedule: '@every 1h', data: 'v2', ifExists: 'update' });
     await world.clock.advance('30s');
@@ -156,16 +168,16 @@ describe('a job that is defined in code', () => {
 
   test('after the start it is there at once', async () => {
     await using world = await deployed(undefined);
-    await world.sidecar.jobs.define('report', { schedule: '@every 1h' }, () => undefined);
+    await world.sidecar.jobs.register(defineJob('report', { schedule: '@every 1h' }, () => undefined));
     expect((await world.sidecar.jobs.get('report'))?.schedule).toBe('@every 1h');
   });
 
   test('while the sidecar starts it is not lost', async () => {
     const world = new Deployed();
     const starting = world.sidecar.start();
-    const defined: Promise<void>[] = [];
+    const defined: Promise<JobRegistration>[] = [];
     for (let turn = 0; turn < 50; turn++) {
-      defined.push(world.sidecar.jobs.define(`job-${turn}`, { schedule: '@every 1h' }, () => undefined));
+      defined.push(world.sidecar.jobs.register(defineJob(`job-${turn}`, { schedule: '@every 1h' }, () => undefined)));
       await Promise.resolve();
     }
     await Promise.all([starting, ...defined]);
@@ -178,7 +190,7 @@ describe('a job that is defined in code', () => {
 
   test('a store that does not take it fails the start', async () => {
     const world = new Deployed();
-    await world.sidecar.jobs.define('report', { schedule: '@every 1h' }, () => undefined);
+    await world.sidecar.jobs.register(defineJob('report', { schedule: '@every 1h' }, () => undefined));
     world.store.interfere = (batch, commit) =>
       batch.put?.some(({ key }) => key.startsWith('jobs!'))
         ? Promise.reject(new Error('the disk is on fire'))
@@ -188,7 +200,8 @@ describe('a job that is defined in code', () => {
 
   test('after the start, a store that does not take it leaves no handler behind', async () => {
     await using world = await deployed(undefined);
-    const define = (): Promise<void> => world.sidecar.jobs.define('report', { schedule: '@every 1h' }, () => undefined);
+    const define = (): Promise<JobRegistration> =>
+      world.sidecar.jobs.register(defineJob('report', { schedule: '@every 1h' }, () => undefined));
     world.store.interfere = () => Promise.reject(new Error('the disk is on fire'));
     await expect(define()).rejects.toThrow('the disk is on fire');
     world.store.interfere = (_batch, commit) => commit();
@@ -198,8 +211,8 @@ describe('a job that is defined in code', () => {
 
   test('two hosts that start at the same time make one job of it, and no error', async () => {
     await using fleet = new Fleet();
-    const define = ({ sidecar }: { sidecar: JobsWorld['sidecar'] }): Promise<void> =>
-      sidecar.jobs.define('report', { schedule: '@every 10s', data: 1 }, () => undefined);
+    const define = ({ sidecar }: { sidecar: JobsWorld['sidecar'] }): Promise<JobRegistration> =>
+      sidecar.jobs.register(defineJob('report', { schedule: '@every 10s', data: 1 }, () => undefined));
     const [a, b] = await Promise.all([fleet.join(), fleet.join()]);
     await Promise.all([define(a), define(b)]);
     await fleet.pass(2);
@@ -210,24 +223,22 @@ describe('a job that is defined in code', () => {
   test('hosts of two releases: the one that started last counts, and the other does not write its own back', async () => {
     await using fleet = new Fleet();
     const [a, b] = [await fleet.join(), await fleet.join()];
-    await a.sidecar.jobs.define('report', { schedule: '@every 1h' }, () => undefined);
-    await b.sidecar.jobs.define('report', { schedule: '@every 2h' }, () => undefined);
+    await a.sidecar.jobs.register(defineJob('report', { schedule: '@every 1h' }, () => undefined));
+    await b.sidecar.jobs.register(defineJob('report', { schedule: '@every 2h' }, () => undefined));
     await fleet.pass(5);
     expect((await a.sidecar.jobs.get('report'))?.schedule).toBe('@every 2h');
   });
 });
 
 describe('a definition that is refused', () => {
-  const define = async (name: string, definition: unknown): Promise<void> => {
-    await using world = new Deployed();
-    await world.sidecar.jobs.define(name, definition as JobDefinition, () => undefined);
-  };
+  const define = (name: string, options: unknown): void =>
+    new Deployed().sidecar.register(defineJob(name, options as { schedule: string }, () => undefined));
   test.each<[name: string, definition: unknown, message: string]>([
-    ['report', { dueTime: '1h' }, 'definition of job "report" has no schedule: schedule() takes a dueTime alone'],
+    ['report', { dueTime: '1h' }, 'job "report" has no schedule: its data and dueTime are those of jobs.schedule'],
     [
       'report',
       { schedule: '@daily', repeats: 3 },
-      'unknown field "repeats": expected schedule, dueTime, data, failurePolicy',
+      'unknown field "repeats": expected schedule, dueTime, data, schema, failurePolicy',
     ],
     ['report', { schedule: '@daily', ttl: '1h' }, 'unknown field "ttl": expected schedule'],
     ['report', { schedule: '@daily', ifExists: 'keep' }, 'unknown field "ifExists"'],
@@ -237,21 +248,26 @@ describe('a definition that is refused', () => {
     ['report', { schedule: '@daily', dueTime: 'soon' }, 'dueTime "soon"'],
     ['report', undefined, 'expected an object, actual is undefined'],
     ['report', null, 'expected an object, actual is null'],
-    ['report-*', { schedule: '@daily' }, 'expected the name of one job, without *'],
+    ['report-*', { schedule: '@daily' }, 'job "report-*" has a schedule: expected the name of one job, without *'],
     ['a/b', { schedule: '@daily' }, 'contains one of'],
-    ['', { schedule: '@daily' }, 'job name is empty'],
-  ])('%j with %j', async (name, definition, message) => {
-    await expect(define(name, definition)).rejects.toThrow(message);
+    ['', { schedule: '@daily' }, 'the name of a job is "": expected a text that is not empty'],
+  ])('%j with %j', (name, definition, message) => {
+    expect(() => define(name, definition)).toThrow(message);
   });
 
-  test('a second one of the same name, or one beside handle()', async () => {
-    await using world = new Deployed();
-    const define = (name: string): Promise<void> =>
-      world.sidecar.jobs.define(name, { schedule: '@daily' }, () => undefined);
-    await define('a');
-    await expect(define('a')).rejects.toThrow('jobs "a" have a handler already');
-    world.sidecar.jobs.handle('b', () => undefined);
-    await expect(define('b')).rejects.toThrow('jobs "b" have a handler already');
+  test('a second one of the same name', () => {
+    const { sidecar } = new Deployed();
+    sidecar.register(defineJob('a', { schedule: '@daily' }, () => undefined));
+    for (const second of [defineJob('a', { schedule: '@hourly' }, () => undefined), defineJob('a', () => undefined)])
+      expect(() => sidecar.register(second)).toThrow('jobs "a" have a handler already');
+  });
+
+  test('is thrown by jobs.register too, and not the rejection of a promise that no code waits for', () => {
+    const { jobs } = new Deployed().sidecar;
+    expect(() => jobs.register(defineJob('a', { schedule: '30 2 * * *' }, () => undefined))).toThrow(
+      'expected 6 fields',
+    );
+    expect(() => jobs.register('a' as never)).toThrow('register was given a string: expected what defineJob returns');
   });
 });
 
@@ -281,7 +297,7 @@ describe('schedule with ifExists', () => {
     await using world = await deployed(undefined);
     const options: JobOptions = { schedule: '@every 1h', repeats: 3, ifExists: 'update' };
     await world.sidecar.jobs.schedule('job', { ...options, data: 1 });
-    world.sidecar.jobs.handle('job', () => undefined);
+    await world.sidecar.jobs.register(defineJob('job', () => undefined));
     await world.clock.advance('2h');
     await world.sidecar.jobs.schedule('job', { ...options, data: 2 });
     await world.clock.advance('5h');
@@ -313,11 +329,11 @@ describe('schedule with ifExists', () => {
 
 test('a function that is taken away twice does not take the one with it that has its place', async () => {
   await using world = await jobsWorld();
-  const first = world.sidecar.jobs.handle('report', () => undefined);
-  first[Symbol.dispose]();
+  const first = await world.sidecar.jobs.register(defineJob('report', () => undefined));
+  await first.close();
   let runs = 0;
-  world.sidecar.jobs.handle('report', () => void runs++);
-  first[Symbol.dispose]();
+  await world.sidecar.jobs.register(defineJob('report', () => void runs++));
+  await first.close();
   await world.sidecar.jobs.schedule('report', { dueTime: '1s' });
   await world.pass('1s');
   expect(runs).toBe(1);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { postgresql } from '../../../src/components/postgresql/index.ts';
 import { redis } from '../../../src/components/redis/index.ts';
-import { durablePubSub, Sidecar, type SidecarOptions, type StateDefinition } from '../../../src/index.ts';
+import { defineJob, durablePubSub, Sidecar, type SidecarOptions, type StateDefinition } from '../../../src/index.ts';
 import { freePort } from '../../support/http.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../../support/servers.ts';
@@ -73,7 +73,9 @@ for (const { name, isThere, start, state } of ENGINES) {
           },
         },
       });
-      await sidecar.jobs.define('report', { schedule: '@every 1s' }, ({ name: job }) => void runs.push(job));
+      await sidecar.jobs.register(
+        defineJob('report', { schedule: '@every 1s' }, (_, { name: job }) => void runs.push(job)),
+      );
       expect(await timeOf(sidecar.start())).toBeLessThan(5_000);
       expect(health()).toBe('sidecar is not ready: [state]');
       const error = await sidecar.jobs.get('report').catch((reason: Error) => reason.message);

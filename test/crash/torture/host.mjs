@@ -15,7 +15,7 @@
 import { writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { durablePubSub, nodeListener, Sidecar } from 'insidecar';
+import { defineJob, durablePubSub, nodeListener, Sidecar } from 'insidecar';
 import { stateOf } from './host-state.mjs';
 import { flow, register, resultsOf } from './host-workflows.mjs';
 
@@ -57,12 +57,14 @@ events.on('messageDelivered', ({ route, messageId }) => say('S', route, messageI
 events.on('messageDeadLettered', ({ route, messageId }) => say('X', route, messageId));
 events.on('jobCompleted', ({ jobName, dueAt }) => say('J', jobName, dueAt));
 register(workflows);
-jobs.handle('*', async ({ name, dueAt, attempt }) => {
-  say('T', name, dueAt);
-  await sleep(name.endsWith('3') ? 150 : Math.random() * 3);
-  if (name.startsWith('j') && name.endsWith('7') && attempt === 1) throw new Error('not yet');
-  say('Z', name, dueAt);
-});
+sidecar.register(
+  defineJob('*', async (_, { name, dueAt, attempt }) => {
+    say('T', name, dueAt);
+    await sleep(name.endsWith('3') ? 150 : Math.random() * 3);
+    if (name.startsWith('j') && name.endsWith('7') && attempt === 1) throw new Error('not yet');
+    say('Z', name, dueAt);
+  }),
+);
 
 /** How many calls have not ended. */
 let open = 0;

@@ -1,4 +1,4 @@
-import { durablePubSub, type Logger, Sidecar, type StateDefinition } from '../../../src/index.ts';
+import { defineJob, durablePubSub, type Logger, Sidecar, type StateDefinition } from '../../../src/index.ts';
 
 /** What a store holds for certain: everything that was acknowledged, by kind. */
 const SAMPLE = {
@@ -127,9 +127,11 @@ export class Examination {
   async #newWork(): Promise<void> {
     const { jobs, workflows, pubsub } = this.#sidecar;
     let hasRun = false;
-    jobs.handle('new-job', () => {
-      hasRun = true;
-    });
+    await jobs.register(
+      defineJob('new-job', () => {
+        hasRun = true;
+      }),
+    );
     await this.#heard('a new job', () => jobs.schedule('new-job', { dueTime: '0s' }));
     for (const topic of SAMPLE.topics)
       await this.#heard('a new message', () => pubsub.publish(PUBSUB, topic, `new-${topic}`));

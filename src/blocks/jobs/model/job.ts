@@ -1,5 +1,4 @@
 import type { IfJobExists, JobOutcome } from '../../../timed/job.ts';
-import type { Duration } from '../../../util/duration.ts';
 
 /**
  * The handling of a failed run. `constant` retries up to `maxRetries` times (`null` or unset: without limit), at an
@@ -12,7 +11,7 @@ export type JobFailurePolicy =
   | { readonly drop: Readonly<Record<string, never>> };
 
 /** A job to schedule. At least one of `schedule` and `dueTime` is needed. @public */
-export interface JobOptions<T = unknown> {
+export interface JobOptions {
   /**
    * A repeating schedule: six cron fields (`0 30 2 * * mon-fri`), an `@` period (`@daily`) or `@every 1h30m`. The first
    * two may have a time zone in front (`TZ=Europe/Rome 0 30 2 * * *`).
@@ -28,7 +27,7 @@ export interface JobOptions<T = unknown> {
   /** When it expires, in the forms of `dueTime`; needs `schedule`. Default: never. */
   readonly ttl?: number | string | Date | undefined;
   /** The data of each run: any JSON value. Default: none. */
-  readonly data?: T | undefined;
+  readonly data?: unknown;
   /** How to treat an existing job of the same name. Default `fail`. */
   readonly ifExists?: IfJobExists | undefined;
   /** The HTTP API's form of `ifExists`: `true` is `replace`, `false` is `fail`. Excludes `ifExists`. */
@@ -37,28 +36,11 @@ export interface JobOptions<T = unknown> {
   readonly failurePolicy?: JobFailurePolicy | undefined;
 }
 
-/** A job declared in code, together with the function that runs it: see {@link Jobs.define}. @public */
-export interface JobDefinition<T = unknown> {
-  /** As in {@link JobOptions.schedule}. */
-  readonly schedule: string;
-  /** When it runs first after it was created or its times were changed. Default: the next time of `schedule`. */
-  readonly dueTime?: number | string | Date | undefined;
-  /** The data of each run: any JSON value. Default: none. */
-  readonly data?: T | undefined;
-  /** Default: 3 retries, 1 second apart. */
-  readonly failurePolicy?: JobFailurePolicy | undefined;
-  /** As in {@link JobHandlerOptions.timeout}: it belongs to the function and is not stored with the job. */
-  readonly timeout?: Duration | undefined;
-}
-
-/** Options of a function that runs jobs. @public */
-export interface JobHandlerOptions {
-  /**
-   * How long after the begin of a run its signal fires; 0 for never. The run still lasts until the function returns,
-   * and the job's next run waits for that. Default 0.
-   */
-  readonly timeout?: Duration | undefined;
-}
+/** A job to schedule with the function of its definition; the data are optional if their type allows `undefined`. @public */
+export type DefinedJobOptions<Input> = Omit<JobOptions, 'data' | 'overwrite'> & {
+  /** Stands for the `*` in the name of the definition. Default: none, for a name without `*`. */
+  readonly id?: string | undefined;
+} & (undefined extends Input ? { readonly data?: Input } : { readonly data: Input });
 
 /** A scheduled job without its data: its options as they were set, and its progress. @public */
 export interface JobInfo {
@@ -111,12 +93,10 @@ export interface JobPage {
   readonly cursor?: string;
 }
 
-/** A run of a job, passed to a handler in code. @public */
-export interface JobRun<T = unknown> {
+/** The run of a job, passed to its function beside the data. @public */
+export interface JobContext {
   /** The job's name. */
   readonly name: string;
-  /** The job's data; `undefined` if it has none. */
-  readonly data: T;
   /** The instant for which the run was scheduled, in milliseconds since 1970. */
   readonly dueAt: number;
   /** 1 for the first attempt. */
@@ -128,5 +108,11 @@ export interface JobRun<T = unknown> {
   readonly signal: AbortSignal;
 }
 
-/** Runs a job. A rejection or exception is a failure, anything else a success. @public */
-export type JobHandler<T = unknown> = (run: JobRun<T>) => unknown;
+/** Runs a job; `data` is `undefined` if it has none. A rejection or exception is a failure, anything else a success. @public */
+export type JobHandler<Data = unknown> = (data: Data, context: JobContext) => unknown;
+
+/** A function that runs jobs. Made by {@link Jobs.register}. @public */
+export interface JobRegistration extends AsyncDisposable {
+  /** Begins no more runs; one that is under way goes on. The job stays. A second call is harmless. */
+  close(): Promise<void>;
+}

@@ -5,10 +5,12 @@ import type { StoredJob } from '../../../timed/job.ts';
 import type { Due } from '../../../timed/running/stored-jobs.ts';
 import type { AttemptOutcome, Target, Targets } from '../../../timed/running/target.ts';
 import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
+import { isPromise, parseWith } from '../../../util/standard-schema.ts';
 import type { Work } from '../../../util/work.ts';
 import type { Workplace } from '../../../util/workplaces.ts';
 import { type Failure, thrown } from '../../failure.ts';
-import type { JobRun } from '../model/job.ts';
+import { misfit } from '../model/define-job.ts';
+import type { JobContext } from '../model/job.ts';
 import type { JobHandlers, RegisteredHandler } from './handlers.ts';
 import type { JobApp, JobsDeps } from './jobs-deps.ts';
 import { UnhandledJobs } from './unhandled.ts';
@@ -121,14 +123,17 @@ export class JobDelivery implements Targets {
 
   /** Waits for the function without limit: the job's next run must not begin before it returns. */
   #runInCode(
-    { handler, timeLimitMs, pattern }: RegisteredHandler,
+    { handler, timeLimitMs, pattern, schema }: RegisteredHandler,
     job: StoredJob,
-    data: string | undefined,
+    text: string | undefined,
   ): Promise<AttemptOutcome> {
     const run = async (): Promise<AttemptOutcome> => {
       const call = this.#calls.begin(job.name, timeLimitMs, () => ({ job: job.name, attempt: job.failures + 1 }));
       try {
-        await this.#deps.apart()(() => handler(new Run(job, data, call)));
+        const given: unknown = text === undefined ? undefined : JSON.parse(text);
+        const parsed = parseWith(schema, given, (problem) => misfit(job.name, problem));
+        const data: unknown = isPromise(parsed) ? await parsed : parsed;
+        await this.#deps.apart()(() => handler(data, new Context(job, call)));
         return DONE;
       } catch (error) {
         return this.#failed(thrown(error));
@@ -147,16 +152,14 @@ interface AppRun {
   readonly headers: HeaderMap | undefined;
 }
 
-class Run implements JobRun {
+class Context implements JobContext {
   readonly name: string;
-  readonly data: unknown;
   readonly dueAt: number;
   readonly attempt: number;
   readonly #call: CodeCall;
 
-  constructor({ name, tickAt, failures }: StoredJob, data: string | undefined, call: CodeCall) {
+  constructor({ name, tickAt, failures }: StoredJob, call: CodeCall) {
     this.name = name;
-    this.data = data === undefined ? undefined : (JSON.parse(data) as unknown);
     this.dueAt = tickAt;
     this.attempt = failures + 1;
     this.#call = call;

@@ -1,9 +1,13 @@
 import { SidecarError } from '../../../errors.ts';
+import type { StandardSchema } from '../../../util/standard-schema.ts';
+import { ANY } from '../model/define-job.ts';
 import type { JobHandler } from '../model/job.ts';
 
 /** A function for jobs, and its time limit. */
 export interface HandledJob {
   readonly handler: JobHandler;
+  /** Checks the data. */
+  readonly schema: StandardSchema | undefined;
   /** In milliseconds; 0 for no limit. */
   readonly timeLimitMs: number;
 }
@@ -12,8 +16,6 @@ export interface HandledJob {
 export interface RegisteredHandler extends HandledJob {
   readonly pattern: string;
 }
-
-const ANY = '*';
 
 interface Pattern {
   readonly text: string;
@@ -31,10 +33,9 @@ export class JobHandlers {
   /**
    * Adds a function.
    *
-   * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern is empty or has a function already.
+   * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern has a function already.
    */
   add(pattern: string, added: HandledJob): void {
-    if (pattern === '') throw new SidecarError('ERR_CONFIGURATION', 'the name of a job handler is empty');
     if (this.#byName.has(pattern) || this.#patterns.some(({ text }) => text === pattern))
       throw new SidecarError('ERR_CONFIGURATION', `jobs ${JSON.stringify(pattern)} have a handler already`);
     const handled = { ...added, pattern };

@@ -29,7 +29,7 @@ export class UnhandledJobs {
     this.#jobs.add(name, { name, version }, 1, () =>
       this.#logger.warn(
         { job: name },
-        'a job is due and nobody handles it: it waits. Register a function (sidecar.jobs.handle or define) or set the option app (--app-port of the command); delete the job if it is not wanted any more',
+        'a job is due and nobody handles it: it waits. Register a function (defineJob) or set the option app (--app-port of the command); delete the job if it is not wanted any more',
       ),
     );
   }

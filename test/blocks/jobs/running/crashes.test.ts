@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { JobRun, SidecarOptions } from '../../../../src/index.ts';
+import { defineJob, type JobContext, type SidecarOptions } from '../../../../src/index.ts';
 import { forever, type LifeOfProcess, Lives, untilLength } from '../../../support/lives.ts';
 
 /** Processes that run the jobs of one store. `seen` has `<life> <job> <attempt>` of every run. */
@@ -7,13 +7,15 @@ class JobLives extends Lives {
   readonly seen: string[];
   readonly events: string[];
 
-  constructor(run: (run: JobRun, life: number) => unknown, options: Partial<SidecarOptions> = {}) {
+  constructor(run: (run: JobContext, life: number) => unknown, options: Partial<SidecarOptions> = {}) {
     const [seen, events]: [string[], string[]] = [[], []];
     super(({ sidecar, number }) => {
-      sidecar.jobs.handle('*', (one) => {
-        seen.push(`${number} ${one.name} ${one.attempt}`);
-        return run(one, number);
-      });
+      sidecar.register(
+        defineJob('*', (_, one) => {
+          seen.push(`${number} ${one.name} ${one.attempt}`);
+          return run(one, number);
+        }),
+      );
       for (const name of ['jobRetrying', 'jobFailed', 'jobDropped'] as const)
         sidecar.events.on(name, (event) => events.push(`${number} ${name} ${event.jobName}: ${event.reason}`));
       for (const name of ['jobCompleted', 'jobEnded'] as const)
@@ -91,7 +93,7 @@ test('a job that repeats ends the process once for each tick after that, until a
 });
 
 test('jobs that ran beside it go on, and are not taken for it', async () => {
-  const work = async ({ name }: JobRun): Promise<void> => {
+  const work = async ({ name }: JobContext): Promise<void> => {
     if (name === 'poison') return forever();
     // Longer than the process lives, unless the job that ends it does not run.
     await new Promise((resolve) => setTimeout(resolve, 100));

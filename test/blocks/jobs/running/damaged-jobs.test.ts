@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { request, Sidecar } from '../../../../src/index.ts';
+import { defineJob, request, Sidecar } from '../../../../src/index.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
 import { RecordingLogger } from '../../../support/logger.ts';
 
@@ -38,7 +38,7 @@ async function withDamage(
   const logger = new RecordingLogger();
   const sidecar = new Sidecar({ appId: 'shop', state: store, logger });
   const ran: string[] = [];
-  sidecar.jobs.handle('*', ({ name }) => void ran.push(name));
+  sidecar.register(defineJob('*', (_, { name }) => void ran.push(name)));
   await sidecar.start();
   return { sidecar, store, logger, ran, [Symbol.asyncDispose]: () => sidecar.stop() };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Duration, type JobRun, Sidecar } from '../../../../src/index.ts';
+import { type Duration, defineJob, type JobContext, Sidecar } from '../../../../src/index.ts';
 import { patientClock } from '../../../support/clock.ts';
 import { listen } from '../../../support/http.ts';
 import { JobsWorld, jobsWorld, timeOf } from '../../../support/jobs-world.ts';
@@ -8,11 +8,11 @@ import { type LogLine, RecordingLogger } from '../../../support/logger.ts';
 
 /** A function that runs until it is told how to end. */
 class Gate {
-  readonly runs: { readonly run: JobRun; readonly end: (error?: Error) => void }[] = [];
+  readonly runs: { readonly run: JobContext; readonly end: (error?: Error) => void }[] = [];
   running = 0;
   most = 0;
 
-  readonly pass = async (run: JobRun): Promise<void> => {
+  readonly pass = async (_: unknown, run: JobContext): Promise<void> => {
     this.most = Math.max(this.most, ++this.running);
     try {
       await new Promise<void>((resolve, reject) => {
@@ -46,7 +46,7 @@ describe('a run in code that takes long', () => {
   test('outlives its time-out: its signal fires, it keeps its place, and what comes in the end counts', async () => {
     await using world = await new JobsWorld().start();
     const gate = new Gate();
-    world.sidecar.jobs.handle('slow', gate.pass, { timeout: 5_000 });
+    await world.sidecar.jobs.register(defineJob('slow', { timeout: 5_000 }, gate.pass));
     await world.sidecar.jobs.schedule('slow', { schedule: '@every 1m' });
     await world.clock.advance('64999ms');
     expect(gate.runs[0]?.run.signal.aborted).toBe(false);
@@ -67,7 +67,7 @@ describe('a run in code that takes long', () => {
   test('fails after its time-out: it is tried again as any other that fails', async () => {
     await using world = await new JobsWorld().start();
     const gate = new Gate();
-    world.sidecar.jobs.handle('*', gate.pass, { timeout: 1_000 });
+    await world.sidecar.jobs.register(defineJob('*', { timeout: 1_000 }, gate.pass));
     const failurePolicy = { constant: { maxRetries: 1, interval: '10s' } };
     await world.sidecar.jobs.schedule('slow', { dueTime: '1s', failurePolicy });
     await world.clock.advance('1m');
@@ -84,7 +84,7 @@ describe('a run in code that takes long', () => {
   test('keeps its place among those that run at a time', async () => {
     await using world = await new JobsWorld({ jobs: { concurrency: 1 } }).start();
     const gate = new Gate();
-    world.sidecar.jobs.handle('slow', gate.pass, { timeout: 1_000 });
+    await world.sidecar.jobs.register(defineJob('slow', { timeout: 1_000 }, gate.pass));
     world.handleAll('other');
     await world.sidecar.jobs.schedule('slow', { dueTime: '1s' });
     await world.sidecar.jobs.schedule('other', { dueTime: '2s' });
@@ -143,7 +143,7 @@ describe('a run in code that takes long', () => {
     const clock = patientClock();
     await using sidecar = new Sidecar({ appId: 'shop', clock, logger: new RecordingLogger() });
     const gate = new Gate();
-    await sidecar.jobs.define('slow', { schedule: '@every 1m', timeout: 2_000 }, gate.pass);
+    await sidecar.jobs.register(defineJob('slow', { schedule: '@every 1m', timeout: 2_000 }, gate.pass));
     await sidecar.start();
     await clock.advance('62s');
     expect(gate.runs[0]?.run.signal.aborted).toBe(true);
@@ -151,23 +151,21 @@ describe('a run in code that takes long', () => {
     expect(await sidecar.jobs.get('slow')).not.toHaveProperty('timeout');
   });
 
-  test.each([-1, '5 s', Number.POSITIVE_INFINITY, '-5s', Number.NaN])(
-    'a time-out of %s is refused',
-    async (timeout) => {
-      await using world = new JobsWorld();
-      const options = { timeout: timeout as Duration };
-      expect(() => world.sidecar.jobs.handle('a', () => undefined, options)).toThrow(
-        /^timeout in options of the handler of jobs "a" is .+: expected a duration: a number of milliseconds, or a text such as/,
-      );
-      const defined = world.sidecar.jobs.define('a', { schedule: '@daily', ...options }, () => undefined);
-      await expect(defined).rejects.toMatchObject({ code: 'ERR_CONFIGURATION' });
-    },
-  );
+  test.each([-1, '5 s', Number.POSITIVE_INFINITY, '-5s', Number.NaN])('a time-out of %s is refused', (timeout) => {
+    const options = { timeout: timeout as Duration };
+    const refused = expect.objectContaining({
+      code: 'ERR_CONFIGURATION',
+      message: expect.stringMatching(
+        /^timeout in options of job "a" is .+: expected a duration: a number of milliseconds, or a text such as/,
+      ),
+    });
+    expect(() => defineJob('a', options, () => undefined)).toThrow(refused);
+    expect(() => defineJob('a', { schedule: '@daily', ...options }, () => undefined)).toThrow(refused);
+  });
 
-  test('an unknown option of a handler is refused', async () => {
-    await using world = new JobsWorld();
+  test('an unknown option is refused', () => {
     const options = { timeoutMs: 5 } as object;
-    expect(() => world.sidecar.jobs.handle('a', () => undefined, options)).toThrow(/"timeoutMs"/);
+    expect(() => defineJob('a', options, () => undefined)).toThrow(/"timeoutMs"/);
   });
 });
 
@@ -176,7 +174,7 @@ describe('a run that is under way at a stop', () => {
     const store = new KeptStore();
     await using world = await jobsWorld({ store });
     const aborted: string[] = [];
-    world.run = ({ signal }) =>
+    world.run = (_, { signal }) =>
       new Promise((_, reject) => {
         signal.addEventListener('abort', () => {
           aborted.push(timeOf(world.clock.now()));
@@ -236,7 +234,7 @@ describe('a run that is under way at a stop', () => {
 
   test('counts when it returns after its signal', async () => {
     await using world = await jobsWorld();
-    world.run = ({ signal }) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    world.run = (_, { signal }) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     await world.sidecar.jobs.schedule('slow', { dueTime: '1s' });
     await world.clock.advance('1s');
     await world.stop();

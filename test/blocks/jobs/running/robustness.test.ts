@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { type Clock, type Jobs, Sidecar } from '../../../../src/index.ts';
+import { type Clock, defineJob, type Jobs, Sidecar } from '../../../../src/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { jobsWorld } from '../../../support/jobs-world.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
@@ -48,7 +48,7 @@ describe('jobs that change while they run', () => {
     };
     await using sidecar = new Sidecar({ appId: 'shop', state: store });
     let runs = 0;
-    sidecar.jobs.handle('job', () => void runs++);
+    sidecar.register(defineJob('job', () => void runs++));
     await sidecar.start();
     await sidecar.jobs.schedule('job', { schedule: '@every 1ms' });
     await expect.poll(() => runs).toBeGreaterThan(3);
@@ -59,7 +59,7 @@ describe('jobs that change while they run', () => {
   test('a job that is replaced while it runs begins anew, and waits until the old run is over', async () => {
     await using world = await jobsWorld();
     const hold = gate();
-    world.run = ({ data }) => (data === 'old' ? hold.passed : undefined);
+    world.run = (data) => (data === 'old' ? hold.passed : undefined);
     await world.sidecar.jobs.schedule('job', { schedule: '@every 1s', repeats: 1, data: 'old' });
     await world.clock.advance('1s');
     await world.sidecar.jobs.schedule('job', { dueTime: '1s', data: 'new', overwrite: true });
@@ -77,7 +77,7 @@ describe('jobs that change while they run', () => {
   test('replaced while it runs, twice and for the same instant: the last one runs, once', async () => {
     await using world = await jobsWorld();
     const hold = gate();
-    world.run = ({ data }) => (data === 0 ? hold.passed : undefined);
+    world.run = (data) => (data === 0 ? hold.passed : undefined);
     await world.sidecar.jobs.schedule('job', { dueTime: '1s', data: 0 });
     await world.clock.advance('1s');
     for (const data of [1, 2]) await world.sidecar.jobs.schedule('job', { dueTime: '0s', data, overwrite: true });
@@ -119,7 +119,7 @@ describe('jobs that change while they run', () => {
 
   test('a run may schedule its own job anew', async () => {
     await using world = await jobsWorld();
-    world.run = async ({ data }) => {
+    world.run = async (data) => {
       if ((data as number) < 3)
         await world.sidecar.jobs.schedule('chain', { dueTime: '1m', data: (data as number) + 1, overwrite: true });
     };
@@ -227,7 +227,7 @@ describe('clocks that are set', () => {
   async function jobsOn(clock: SettableClock): Promise<{ sidecar: Sidecar; runs: number[] }> {
     const sidecar = new Sidecar({ appId: 'shop', clock, logger: { debug() {}, info() {}, warn() {}, error() {} } });
     const runs: number[] = [];
-    sidecar.jobs.handle('*', () => void runs.push(clock.now()));
+    sidecar.register(defineJob('*', () => void runs.push(clock.now())));
     await sidecar.start();
     return { sidecar, runs };
   }
@@ -277,10 +277,12 @@ test('a job whose end was written without an answer does not run again, though a
   await using sidecar = new Sidecar({ appId: 'shop', state, logger: new RecordingLogger() });
   const [run, read] = [gate(), gate()];
   const runs: string[] = [];
-  sidecar.jobs.handle('*', ({ name }) => {
-    runs.push(name);
-    return run.passed;
-  });
+  sidecar.register(
+    defineJob('*', (_, { name }) => {
+      runs.push(name);
+      return run.passed;
+    }),
+  );
   await sidecar.start();
   await sidecar.jobs.schedule('once', { dueTime: '0s' });
   await expect.poll(() => runs).toEqual(['once']);

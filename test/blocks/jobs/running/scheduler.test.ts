@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { defineJob } from '../../../../src/index.ts';
 import { JobsWorld, jobsWorld, timeOf } from '../../../support/jobs-world.ts';
 
 const fail = (): never => {
@@ -28,7 +29,7 @@ describe('jobs run', () => {
 
   test('a failed run is tried again when the clock stands between two milliseconds', async () => {
     await using world = await jobsWorld();
-    world.run = ({ attempt }) => (attempt < 3 ? fail() : undefined);
+    world.run = (_, { attempt }) => (attempt < 3 ? fail() : undefined);
     await world.clock.advance(0.5);
     await world.sidecar.jobs.schedule('bad', { dueTime: '0s' });
     await world.clock.advance('10s');
@@ -92,7 +93,7 @@ describe('jobs run', () => {
 
   test('repeats counts runs, failed ones too; @every does not drift however long runs take', async () => {
     await using world = await jobsWorld();
-    world.run = async ({ attempt }) => {
+    world.run = async (_, { attempt }) => {
       await new Promise<void>((resolve) => world.clock.setTimeout(resolve, 300));
       if (world.seen.length === 2 && attempt === 1) fail();
     };
@@ -207,7 +208,7 @@ describe('jobs that fail', () => {
 
   test('constant without max_retries is tried without end, and the next tick waits', async () => {
     await using world = await jobsWorld();
-    world.run = ({ attempt }) => (attempt < 100 ? fail() : undefined);
+    world.run = (_, { attempt }) => (attempt < 100 ? fail() : undefined);
     const failurePolicy = { constant: { maxRetries: null, interval: '3s' } };
     await world.sidecar.jobs.schedule('stubborn', { schedule: '@every 1s', repeats: 2, failurePolicy });
     await world.clock.advance('5m');
@@ -328,13 +329,13 @@ describe('jobs that are missed', () => {
     const scans = world.store.scans;
     await world.clock.advance('10m');
     expect(world.store.scans).toBe(scans);
-    const registered = jobs.handle('a', () => void world.seen.push({ name: 'a' } as never));
+    const registered = await jobs.register(defineJob('a', () => void world.seen.push({ name: 'a' } as never)));
     await world.clock.settled();
     expect(world.seen.map(({ name }) => name)).toEqual(['a']);
     world.handleAll('b');
     await world.clock.advance('1ms');
     expect(world.seen.map(({ name, attempt }) => [name, attempt]).slice(1)).toEqual([['b', 1]]);
-    registered[Symbol.dispose]();
+    await registered.close();
     await jobs.schedule('a', { dueTime: '1s' });
     await world.clock.advance('1m');
     expect((await jobs.get('a'))?.dueTime).toBe('1s');
