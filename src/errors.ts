@@ -70,6 +70,7 @@ export type ErrorCode =
   | 'ERR_LOCK_STORE_NOT_FOUND'
   | 'ERR_TRY_LOCK'
   | 'ERR_UNLOCK'
+  | 'ERR_INVOKE_OUTPUT_BINDING'
   | 'ERR_CONFIGURATION_STORE_NOT_CONFIGURED'
   | 'ERR_CONFIGURATION_STORE_NOT_FOUND'
   | 'ERR_APP_CHANNEL_NIL'
@@ -227,6 +228,8 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_TRY_LOCK: 500,
   /** The store failed. Fix: Unlock again; else the lock ends by its expiry. */
   ERR_UNLOCK: 500,
+  /** No output binding has this name, the operation is missing or not one of the binding's, or the binding failed: then `metadata.` headers may say more, and the call may have been done. Fix: Compare the name with `components` in the metadata, and the operation with those that the message lists. */
+  ERR_INVOKE_OUTPUT_BINDING: 500,
   /** The sidecar has no configuration store. Fix: Add one to `components`, or a resource file of type `configuration.…`. */
   ERR_CONFIGURATION_STORE_NOT_CONFIGURED: 500,
   /** No configuration store has this name, or the application is not in its `scopes`. Fix: Use one of the names in the message. */

@@ -19,6 +19,12 @@ export type { FetchApp } from './app/fetch-app.ts';
 export type { AppHealthOptions } from './app/health.ts';
 export type { RequestListener } from './app/in-process.ts';
 export type {
+  BindingEventContext,
+  BindingHandler,
+  BindingHandlerOptions,
+} from './blocks/bindings/binding-handler.ts';
+export type { BindingCall, BindingInput, BindingReply, Bindings } from './blocks/bindings/bindings.ts';
+export type {
   Configuration,
   ConfigurationChange,
   ConfigurationReadOptions,
@@ -163,6 +169,17 @@ export type { Workflows } from './blocks/workflow/workflows.ts';
 export type { ShardChange, ShardHosts, Shards } from './cluster/shards.ts';
 export { sharedState } from './cluster/shared-state.ts';
 export type { AnyComponentDefinition, AnyStoreDefinition } from './components/any-component.ts';
+export {
+  type Binding,
+  type BindingDefinition,
+  type BindingDirection,
+  BindingError,
+  type BindingEvent,
+  type BindingOptions,
+  type BindingRequest,
+  type BindingResponse,
+  type DeliverBindingEvent,
+} from './components/binding.ts';
 export type {
   ComponentContext,
   ComponentDefinition,
@@ -177,6 +194,7 @@ export type {
   ConfigurationWatch,
   ConfigurationWatchOptions,
 } from './components/configuration-store.ts';
+export { type CronBindingOptions, cronBinding } from './components/cron/cron-binding.ts';
 export { type DurablePubSubOptions, durablePubSub } from './components/durable/durable-pubsub.ts';
 export { type KeyValueOptions, keyValueStore } from './components/key-value/index.ts';
 export { durableLocks, type LocksOptions, memoryLocks } from './components/key-value/locks.ts';

@@ -93,7 +93,7 @@ export interface ServeOperation {
 /** A call to a store of a building block. */
 export interface StoreOperation {
   readonly type: 'store';
-  readonly block: 'state' | 'secrets' | 'configuration' | 'lock';
+  readonly block: 'state' | 'secrets' | 'configuration' | 'lock' | 'bindings';
   /** The operation, such as `get`. */
   readonly action: string;
   readonly storeName: string;

@@ -52,6 +52,7 @@ export const ROOMS = {
   },
   'components/*.ts': { contents: 'The interfaces of components, and what all of them share.', imports: FOUNDATION },
   'components/local': { contents: 'Secrets and configuration in files and the environment.', imports: TECHNOLOGY },
+  'components/cron': { contents: 'Ticks by a schedule.', imports: [...TECHNOLOGY, 'timed'] },
   'components/memory': { contents: 'Store and pub/sub in memory.', imports: TECHNOLOGY },
   'components/embedded': {
     contents: 'The store in a directory (SQLite).',
@@ -94,6 +95,7 @@ export const ROOMS = {
   'blocks/state': block('The state API: values of applications by key.'),
   'blocks/secrets': block('The secrets API.'),
   'blocks/configuration': block('The configuration API.'),
+  'blocks/bindings': block('The API of bindings: calls of outside systems, and events of them.'),
   'blocks/locks': block('The API of distributed locks.'),
   otel: {
     contents: 'Turns what the probe (`probe.ts`) sees into spans and metrics of OpenTelemetry.',

@@ -34,6 +34,11 @@ const NAMES: Readonly<Record<StoreBlock, StoreNames>> = {
     notConfigured: 'ERR_LOCK_STORE_NOT_CONFIGURED',
     notFound: 'ERR_LOCK_STORE_NOT_FOUND',
   },
+  bindings: {
+    what: 'binding',
+    notConfigured: 'ERR_INVOKE_OUTPUT_BINDING',
+    notFound: 'ERR_INVOKE_OUTPUT_BINDING',
+  },
 };
 
 /** A store of this building block, in words. */

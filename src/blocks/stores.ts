@@ -41,6 +41,7 @@ const KINDS: Readonly<Record<StoreBlock, ComponentKind>> = {
   secrets: 'Secretstore',
   configuration: 'Configuration',
   lock: 'Lock',
+  bindings: 'Binding',
 };
 
 /** Why a store does not work at present. */

@@ -1,3 +1,4 @@
+import type { BindingDefinition } from './binding.ts';
 import type { ConfigurationStoreDefinition } from './configuration-store.ts';
 import type { KeyValueDefinition } from './key-value.ts';
 import type { LockStoreDefinition } from './lock-store.ts';
@@ -9,7 +10,8 @@ export type AnyStoreDefinition =
   | KeyValueDefinition
   | SecretStoreDefinition
   | ConfigurationStoreDefinition
-  | LockStoreDefinition;
+  | LockStoreDefinition
+  | BindingDefinition;
 
 /** A component of any building block; `block` tells which. Without it, it is a pub/sub. @public */
 export type AnyComponentDefinition = PubSubDefinition | AnyStoreDefinition;

@@ -41,8 +41,8 @@ export interface ComponentDefinition {
   readonly scopes?: readonly string[] | undefined;
 }
 
-/** The building blocks whose components are stores, each with a name of its own. @public */
-export type StoreBlock = 'state' | 'secrets' | 'configuration' | 'lock';
+/** The building blocks whose components are opened, found by their names and closed as stores are. @public */
+export type StoreBlock = 'state' | 'secrets' | 'configuration' | 'lock' | 'bindings';
 
 /** An opened store of a building block: common to all of them. @public */
 export interface OpenStore {

@@ -65,7 +65,7 @@ export interface Resiliency {
 }
 
 /** The kinds of components, as the names of default policies have them. */
-export type ComponentKind = 'Pubsub' | 'Statestore' | 'Secretstore' | 'Configuration' | 'Lock';
+export type ComponentKind = 'Pubsub' | 'Statestore' | 'Secretstore' | 'Configuration' | 'Lock' | 'Binding';
 
 /** The direction of component calls: to the component, or from it to the application. */
 export type Direction = 'inbound' | 'outbound';

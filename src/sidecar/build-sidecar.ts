@@ -105,9 +105,10 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const components = options.components.filter(
     ({ scopes = [] }) => scopes.length === 0 || scopes.includes(options.appId),
   );
-  const { isNamespaceSet, secrets, deliveryTimeoutMs: timeLimitMs } = options;
+  const { isNamespaceSet, secrets, deliveryTimeoutMs: timeLimitMs, bindingTimeoutMs } = options;
   const stores: StoreBlocks = new StoreBlocks({
-    ...{ ...deps, resiliency, components, app: httpApp, timeLimitMs, isNamespaceSet, secrets },
+    ...{ ...deps, resiliency, components, app: httpApp, monitor, isNamespaceSet, secrets },
+    ...{ timeLimitMs, bindingTimeoutMs, asksApp: options.app?.discovery !== false },
     pubsub: () => pubsub,
   });
   const pubsub = makePubSub(options, { ...deps, components }, { app: httpApp, monitor, resiliency });

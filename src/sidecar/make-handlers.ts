@@ -1,3 +1,4 @@
+import { bindingRoutes } from '../blocks/bindings/routes.ts';
 import { configurationRoutes } from '../blocks/configuration/routes.ts';
 import { daprOnlyRoutes } from '../blocks/dapr-only/routes.ts';
 import { healthRoutes } from '../blocks/health/routes.ts';
@@ -50,6 +51,7 @@ export function makeHandler(
     ...secretRoutes(stores.secrets, wire),
     ...configurationRoutes(stores.configuration, wire),
     ...lockRoutes(stores.locks, bodyLimitBytes),
+    ...bindingRoutes({ bindings: stores.bindings, wire, bodyLimitBytes }),
     ...opened.routes,
     ...metadataRoutes(metadata, bodyLimitBytes),
     ...healthRoutes(health),

@@ -1,16 +1,21 @@
+import type { AppMonitor } from '../app/app-monitor.ts';
+import { BindingsService } from '../blocks/bindings/bindings-service.ts';
 import type { BlockDeps } from '../blocks/block-deps.ts';
 import type { BlockService } from '../blocks/block-service.ts';
 import type { ConfigurationApp } from '../blocks/configuration/app-teller.ts';
 import { ConfigurationService } from '../blocks/configuration/configuration-service.ts';
 import { LockService } from '../blocks/locks/lock-service.ts';
 import type { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
+import { knownMetadata, NO_METADATA } from '../blocks/request-metadata.ts';
 import type { SecretsOptions } from '../blocks/secrets/options.ts';
 import { SecretsService } from '../blocks/secrets/secrets-service.ts';
+import { parseSave } from '../blocks/state/parse-changes.ts';
 import { StateService } from '../blocks/state/state-service.ts';
 import type { DescribedStore, FailedStore, Stores } from '../blocks/stores.ts';
 import { type AnyComponentDefinition, pubsubsOf, storesOf } from '../components/any-component.ts';
 import type { StoreDefinition } from '../components/component.ts';
 import type { Resiliency } from '../resiliency/policy.ts';
+import type { Wire } from '../wire.ts';
 import { outboxPublisher } from './outbox-publisher.ts';
 
 /** A building block whose components are stores. */
@@ -30,8 +35,13 @@ export interface StoreBlocksDeps extends BlockDeps {
   readonly pubsub: () => PubSubService;
   /** The application that changes of configuration are delivered to. */
   readonly app: ConfigurationApp | undefined;
+  readonly monitor: AppMonitor | undefined;
+  /** Whether the application is asked which input bindings it wants. */
+  readonly asksApp: boolean;
   /** Its time limit for a change, in milliseconds; 0 for no limit. */
   readonly timeLimitMs: number;
+  /** Its time limit for an event of an input binding, likewise. */
+  readonly bindingTimeoutMs: number;
   readonly secrets: SecretsOptions;
 }
 
@@ -41,6 +51,7 @@ export class StoreBlocks {
   readonly secrets: SecretsService;
   readonly configuration: ConfigurationService;
   readonly locks: LockService;
+  readonly bindings: BindingsService;
   /** All of them, in the order in which they open. */
   readonly services: readonly StoreService[];
 
@@ -55,7 +66,13 @@ export class StoreBlocks {
     const configurations = storesOf(deps.components, 'configuration');
     this.configuration = new ConfigurationService({ ...deps, definitions: configurations });
     this.locks = new LockService({ ...deps, definitions: storesOf(deps.components, 'lock') });
-    this.services = [this.state, this.secrets, this.configuration, this.locks];
+    this.bindings = new BindingsService({
+      ...deps,
+      definitions: storesOf(deps.components, 'bindings'),
+      timeLimitMs: deps.bindingTimeoutMs,
+      saveState: (storeName, items) => saveItems(this.state, deps.wire, storeName, items),
+    });
+    this.services = [this.state, this.secrets, this.configuration, this.locks, this.bindings];
   }
 
   /** The name of the store that is opened next, or being opened. */
@@ -82,4 +99,10 @@ export class StoreBlocks {
   async close(): Promise<void> {
     await Promise.all(this.services.map((service) => service.close()));
   }
+}
+
+/** Saves state as the state API does, for the answer to an event of a binding. */
+async function saveItems(state: StateService, wire: Wire, storeName: string, items: Buffer): Promise<void> {
+  const form = { wire, known: knownMetadata([]) };
+  await state.save(state.store(storeName), parseSave(items, { storeName, form, ofQuery: NO_METADATA }));
 }

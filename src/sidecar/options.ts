@@ -167,6 +167,8 @@ interface Resolved extends Tokens {
   readonly invocation: Complete<InvocationOptions>;
   readonly placement: PlacementSettings;
   readonly deliveryTimeoutMs: number;
+  /** As `deliveryTimeoutMs`, for the events of input bindings. */
+  readonly bindingTimeoutMs: number;
   readonly stopTimeoutMs: number;
   readonly jobs: JobsSettings;
   readonly workflows: WorkflowsSettings;
@@ -186,6 +188,9 @@ export type ResolvedOptions = Resolved &
 /** The namespace of applications that set none. */
 const DEFAULT_NAMESPACE = 'default';
 
+/** On both wires: daprd has no limit for messages, but one for the events of bindings. */
+const BINDING_TIMEOUT_MS = 60_000;
+
 /** The building blocks that components may be for. */
 const BLOCKS: readonly NonNullable<AnyComponentDefinition['block']>[] = [
   'pubsub',
@@ -193,6 +198,7 @@ const BLOCKS: readonly NonNullable<AnyComponentDefinition['block']>[] = [
   'secrets',
   'configuration',
   'lock',
+  'bindings',
 ];
 
 const text = { type: 'string' } as const;
@@ -299,6 +305,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     headLimitBytes: HEAD_LIMIT_BYTES,
     ...given,
     deliveryTimeoutMs: msOf(given.deliveryTimeout) ?? wire.appTimeLimitMs,
+    bindingTimeoutMs: msOf(given.deliveryTimeout) ?? BINDING_TIMEOUT_MS,
     stopTimeoutMs: msOf(given.stopTimeout) ?? 10_000,
     ...tokens,
     clock: clockOutside(given.clock ?? systemClock),

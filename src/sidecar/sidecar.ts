@@ -1,5 +1,6 @@
 import type { AppMonitor } from '../app/app-monitor.ts';
 import type { AppChannel } from '../app/channel.ts';
+import { Bindings } from '../blocks/bindings/bindings.ts';
 import type { BlockService } from '../blocks/block-service.ts';
 import { Configuration } from '../blocks/configuration/configuration.ts';
 import type { Health } from '../blocks/health/health.ts';
@@ -66,6 +67,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly configuration: Configuration;
   /** Locks that several processes share. */
   readonly locks: Locks;
+  /** Calls of outside systems, and events of them. */
+  readonly bindings: Bindings;
   /** Calls of other applications and services. */
   readonly invocation: Invocation;
   /** The sidecar's information about itself. */
@@ -131,6 +134,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.secrets = new Secrets(parts.stores.secrets);
     this.configuration = new Configuration(parts.stores.configuration);
     this.locks = new Locks(parts.stores.locks);
+    this.bindings = new Bindings(parts.stores.bindings);
     this.#unopened = () => parts.stores.unopened ?? parts.pubsub.unopened;
     this.#services = [...parts.stores.services, parts.pubsub, parts.jobs, parts.workflows];
     this.invocation = parts.invocation;

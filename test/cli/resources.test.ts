@@ -50,7 +50,7 @@ describe('insidecar validate', () => {
   test("leaves out what there is not with --map '*=none'", async () => {
     const directory = await resources({
       'a.yaml': PULSAR,
-      'b.yaml': PULSAR.replace('pubsub.pulsar', 'bindings.cron').replace('messages', 'timer'),
+      'b.yaml': PULSAR.replace('pubsub.pulsar', 'bindings.wasm').replace('messages', 'timer'),
     });
     expect((await runHere(['validate', '--map', '*=none', directory])).code).toBe(0);
   });

@@ -87,7 +87,7 @@ describe('a slip of the pen in a resource never passes as another file', () => {
 
 describe("--map '*=none'", () => {
   const others = documents(
-    component('timer', 'bindings.cron'),
+    component('timer', 'bindings.wasm'),
     component('mail', 'bindings.smtp'),
     component('queue', 'pubsub.pulsar'),
     component('books', 'state.mysql'),
@@ -99,7 +99,7 @@ describe("--map '*=none'", () => {
     const { problems, notes } = await findingsOf(files, { substitute: { '*': 'none' } });
     expect(problems).toEqual([]);
     expect(notes.map((note) => note.replace(/^.*: (?=component)/, ''))).toEqual([
-      'component "timer" of type bindings.cron is left out, as asked',
+      'component "timer" of type bindings.wasm is left out, as asked',
       'component "mail" of type bindings.smtp is left out, as asked',
       'component "queue" of type pubsub.pulsar is left out, as asked',
       'component "books" of type state.mysql is left out, as asked',

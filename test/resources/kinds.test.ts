@@ -115,9 +115,9 @@ describe('the type of a component', () => {
   });
 
   test('a kind of component that there is not is named as such', async () => {
-    expect(await problemsOf(component('timer', 'bindings.cron'))).toEqual([
-      'a.yaml:6:9 (document 1): component type bindings.cron: insidecar has no bindings components; ' +
-        'leave it out with --map bindings.cron=none (option substitute)',
+    expect(await problemsOf(component('chat', 'conversation.echo'))).toEqual([
+      'a.yaml:6:9 (document 1): component type conversation.echo: insidecar has no conversation components; ' +
+        'leave it out with --map conversation.echo=none (option substitute)',
     ]);
   });
 
@@ -147,9 +147,9 @@ describe('the type of a component', () => {
     const yaml = documents(
       component('one', 'pubsub.pulsar'),
       component('two', 'pubsub.sqlite'),
-      component('three', 'bindings.cron'),
+      component('three', 'conversation.echo'),
     );
-    const { options } = await load(yaml, { substitute: { 'pubsub.*': 'pubsub.in-memory', 'bindings.*': 'none' } });
+    const { options } = await load(yaml, { substitute: { 'pubsub.*': 'pubsub.in-memory', 'conversation.*': 'none' } });
     expect(options.components.map(({ name, type }) => [name, type])).toEqual([
       ['one', 'pubsub.in-memory'],
       ['two', 'pubsub.durable'],

@@ -141,17 +141,6 @@ describe('metadata and health', () => {
 });
 
 describe('what there is not', () => {
-  test('bindings: 404 with a message that says so', async () => {
-    const error = await world.client.binding.send('timer', 'create', {}).then(
-      () => undefined,
-      (thrown: Error) => JSON.parse(thrown.message),
-    );
-    expect(error).toMatchObject({ status: 404 });
-    const answer = JSON.parse(error.error_msg);
-    expect(answer.errorCode).toBe('ERR_NOT_FOUND');
-    expect(answer.message).toMatch(/^insidecar does not serve bindings: expected publish, /);
-  });
-
   test.each(['actors', 'crypto', 'subtlecrypto', 'conversation'])('%s, in every version', async (what) => {
     for (const version of ['v1.0', 'v1.0-alpha1', 'v1.0-beta1']) {
       const answer = await send(world.http.url, 'POST', `/${version}/${what}/store`);

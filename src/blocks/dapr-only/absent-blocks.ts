@@ -9,7 +9,6 @@ export interface AbsentBlock {
 /** A change that adds a block removes its line: routes and warnings follow. */
 export const ABSENT_BLOCKS: readonly AbsentBlock[] = [
   { what: 'actors', operations: ['actors'] },
-  { what: 'bindings', operations: ['bindings'] },
   { what: 'conversations', operations: ['conversation'] },
   { what: 'cryptography', operations: ['crypto', 'subtlecrypto'] },
 ];
