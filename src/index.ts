@@ -196,6 +196,8 @@ export type {
 } from './components/configuration-store.ts';
 export { type CronBindingOptions, cronBinding } from './components/cron/cron-binding.ts';
 export { type DurablePubSubOptions, durablePubSub } from './components/durable/durable-pubsub.ts';
+export { httpBinding } from './components/http/http-binding.ts';
+export type { HttpBindingOptions, HttpBindingTls, HttpBindingToken } from './components/http/http-binding-options.ts';
 export { type KeyValueOptions, keyValueStore } from './components/key-value/index.ts';
 export { durableLocks, type LocksOptions, memoryLocks } from './components/key-value/locks.ts';
 export type {

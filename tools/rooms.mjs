@@ -53,6 +53,7 @@ export const ROOMS = {
   'components/*.ts': { contents: 'The interfaces of components, and what all of them share.', imports: FOUNDATION },
   'components/local': { contents: 'Secrets and configuration in files and the environment.', imports: TECHNOLOGY },
   'components/cron': { contents: 'Ticks by a schedule.', imports: [...TECHNOLOGY, 'timed'] },
+  'components/http': { contents: 'Calls of URLs.', imports: [...TECHNOLOGY, 'http'] },
   'components/memory': { contents: 'Store and pub/sub in memory.', imports: TECHNOLOGY },
   'components/embedded': {
     contents: 'The store in a directory (SQLite).',

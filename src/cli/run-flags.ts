@@ -148,7 +148,7 @@ const FOREIGN: readonly Flag[] = [
   ...ignored(['control-plane-trust-domain', 'control-plane-namespace'], ONE_PROCESS, 'VALUE'),
   ...ignored(['sentry-request-jwt-audiences', 'scheduler-job-streams'], ONE_PROCESS, 'VALUE'),
   ...ignored(['actors-service', 'reminders-service', 'actors-disseminate-timeout'], 'there are no actors', 'VALUE'),
-  ...ignored(['app-binding-options-timeout'], 'there are no bindings', 'DURATION'),
+  ...ignored(['app-binding-options-timeout'], 'the application is asked until it answers', 'DURATION'),
   ...ignored(['log-file'], 'the log goes to standard error', 'FILE'),
   ...ignored(['version', 'build-info'], 'insidecar --version tells the version'),
   ...ignored(['profile-port', 'profile-listen-address'], NO_PROFILING, 'VALUE'),

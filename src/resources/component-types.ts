@@ -1,5 +1,5 @@
 import { didYouMean, suggest } from '../util/suggest.ts';
-import { cronMetadata, makeCronBinding } from './bindings.ts';
+import { cronMetadata, httpMetadata, makeCronBinding, makeHttpBinding } from './bindings.ts';
 import type { MakeBrokerPubSub } from './broker-pubsub.ts';
 import {
   makeMemoryConfiguration,
@@ -131,6 +131,7 @@ export const COMPONENT_TYPES: ReadonlyMap<string, ComponentType> = new Map<strin
   ['configuration.postgresql', postgresqlConfiguration],
   ['configuration.postgres', postgresqlConfiguration],
   ['bindings.cron', { role: 'store', ...cronMetadata, makeStore: makeCronBinding }],
+  ['bindings.http', { role: 'store', ...httpMetadata, makeStore: makeHttpBinding }],
   ['secretstores.local.env', { role: 'environment-secrets', uses: ['prefix'] }],
   ['secretstores.local.file', { role: 'file-secrets', uses: ['secretsFile', 'nestedSeparator', 'multiValued'] }],
 ]);
@@ -206,7 +207,6 @@ const DAPR_ONLY: ReadonlyMap<string, readonly string[]> = new Map([
       'gcp.bucket',
       'gcp.pubsub',
       'graphql',
-      'http',
       'huawei.obs',
       'influx',
       'kafka',

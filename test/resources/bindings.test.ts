@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { BindingDefinition } from '../../src/index.ts';
 import { load, problemsOf } from './files.ts';
@@ -38,6 +41,45 @@ describe('bindings.cron', () => {
     [{ schedule: '@hourly', route: '/a b' }, 'metadata route must be'],
   ])('refuses %o', async (metadata, problem) => {
     expect((await problemsOf(component('cron', metadata as never))).join()).toContain(problem);
+  });
+});
+
+describe('bindings.http', () => {
+  test('takes the names of Dapr', async () => {
+    const definition = await made('http', {
+      url: 'https://a.example',
+      errorIfNot2XX: 'false',
+      responseTimeout: '5s',
+      maxResponseBodySize: '10Mi',
+      securityToken: 'secret',
+      securityTokenHeader: 'X-Token',
+    });
+    expect(definition).toMatchObject({ type: 'bindings.http', directions: ['output'] });
+    expect(definition.operations).toContain('create');
+  });
+
+  test('certificates may be files', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'insidecar-binding-'));
+    await writeFile(join(directory, 'ca.pem'), '-----BEGIN CERTIFICATE-----\n');
+    const url = 'https://a.example';
+    expect(await made('http', { url, MTLSRootCA: join(directory, 'ca.pem') })).toBeDefined();
+    const [problem = ''] = await problemsOf(component('http', { url, MTLSRootCA: join(directory, 'none.pem') }));
+    expect(problem).toContain('MTLSRootCA must be in PEM, or the path of such a file (ENOENT)');
+    expect(problem).not.toContain(directory);
+  });
+
+  test.each([
+    [{}, 'bindings.http needs metadata url'],
+    [{ url: 'ftp://user:hidden@a.example' }, 'metadata url must be'],
+    [{ url: 'http://a', responseTimeout: 'soon' }, 'metadata responseTimeout must be'],
+    [{ url: 'http://a', maxResponseBodySize: 'much' }, 'metadata maxResponseBodySize must be'],
+    [{ url: 'http://a', securityToken: 'hidden' }, 'securityToken and securityTokenHeader belong together'],
+    [{ url: 'http://a', securityToken: 'hidden', securityTokenHeader: 'a b' }, 'metadata securityTokenHeader must be'],
+    [{ url: 'http://a', MTLSClientCert: 'hidden' }, 'MTLSClientCert and MTLSClientKey belong together'],
+  ])('refuses %o', async (metadata, problem) => {
+    const problems = (await problemsOf(component('http', metadata as never))).join();
+    expect(problems).toContain(problem);
+    expect(problems).not.toContain('hidden');
   });
 });
 
