@@ -24,7 +24,7 @@ import { median, printTable, ratio } from './support/stats.ts';
 const CALLERS = [1, 64, 1_000] as const;
 const POOL = 20;
 const value = new Uint8Array(300).fill(120);
-const context = { clock: systemClock, logger: standardErrorLogger };
+const context = { clock: systemClock, logger: standardErrorLogger({ appId: 'bench' }) };
 
 /** Writes one entry; resolves when it is durable. */
 type Write = (key: string) => Promise<unknown>;

@@ -20,7 +20,7 @@ const SIZES = [1, 100, 1000] as const;
 const ROUNDS = 5;
 const ROUND_MS = 500;
 const value = new Uint8Array(300).fill(120);
-const context = { clock: systemClock, logger: standardErrorLogger };
+const context = { clock: systemClock, logger: standardErrorLogger({ appId: 'bench' }) };
 
 const median = (numbers: readonly number[]): number => [...numbers].sort((a, b) => a - b)[numbers.length >> 1] ?? 0;
 const whole = (number: number): string => Math.round(number).toLocaleString('en');

@@ -29,7 +29,7 @@ const block = (contents, more = []) => ({ contents, imports: [...BLOCK, ...more]
  * `imports` has paths of the same forms; `*` is everything.
  */
 export const ROOMS = {
-  util: { contents: 'Clock, durations, checks, data structures.', imports: [] },
+  util: { contents: 'Clock, durations, checks, data structures.', imports: ['version.ts'] },
   http: { contents: 'Request and response as plain data, router, guard, HTTP client.', imports: ['probe.ts'] },
   adapters: {
     contents: 'The sidecar on a framework: node, Express, Koa, Fastify, fetch.',

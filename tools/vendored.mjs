@@ -1,5 +1,5 @@
 // Packages that are bundled in, each into a file of its own. One file takes a fraction of the memory and the time that
-// Node needs for the many files of a package (yaml 1 instead of 8 MiB, pino 3 instead of 9), and has only what is used.
+// Node needs for the many files of a package (yaml 1 instead of 8 MiB), and has only what is used.
 // These files are minified and have no source maps: nobody debugs them here.
 import { readFileSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { minifySync } from 'rolldown/experimental';
 import { escaped } from './deferred.mjs';
 
 /** The files by their packages, each with all that it depends on. jose is an ES module only, which Jest cannot require. */
-const NAMES = ['jose', 'pino', 'yaml'];
+const NAMES = ['jose', 'yaml'];
 
 /** The files, with the names of the packages in them. */
 export function vendoredFiles(root) {

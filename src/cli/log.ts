@@ -1,5 +1,5 @@
 import type { Clock } from '../util/clock.ts';
-import { loggingErrors } from '../util/logged-error.ts';
+import { jsonLine } from '../util/json-line.ts';
 import type { Logger } from '../util/logger.ts';
 import { readableLine } from '../util/readable-line.ts';
 import { type Output, styled } from './output.ts';
@@ -23,26 +23,16 @@ export interface LogOptions {
 export type Loggers = (name: string, level?: LogLevel) => Logger;
 
 /** Logs human-readable lines or JSON. */
-export async function openLog(options: LogOptions): Promise<Loggers> {
-  return options.asJson
-    ? await jsonLoggers(options)
-    : (name, level = options.level) => prettyLogger(name, { ...options, level });
+export function openLog(options: LogOptions): Loggers {
+  const loggerOf = options.asJson ? jsonLogger : prettyLogger;
+  return (name, level = options.level) => loggerOf(name, { ...options, level });
 }
 
-async function jsonLoggers({ level, output, clock, traceFields }: LogOptions): Promise<Loggers> {
-  // Loaded on demand: terminals start faster without it.
-  const { pino } = await import('pino');
-  const log = pino(
-    {
-      level,
-      base: null,
-      mixin: () => traceFields?.() ?? {},
-      formatters: { level: (label) => ({ level: label }) },
-      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
-    },
-    { write: (line: string) => output.offer(line) },
-  );
-  return (name, own = level) => loggingErrors(log.child({ app_id: name }, { level: own }));
+function jsonLogger(appId: string, { level, output, clock, traceFields }: LogOptions): Logger {
+  return loggerFrom(level, (at) => (details, message) => {
+    const line = jsonLine({ level: at, at: clock.now(), appId, message }, { ...traceFields?.(), ...details });
+    output.offer(`${line}\n`);
+  });
 }
 
 const LEVEL_STYLES = { debug: 'dim', info: 'green', warn: 'yellow', error: 'red' } as const;
@@ -50,11 +40,15 @@ const LEVEL_STYLES = { debug: 'dim', info: 'green', warn: 'yellow', error: 'red'
 function prettyLogger(name: string, { level, output, clock, label }: LogOptions): Logger {
   const { isColoured } = output;
   const start = `${label(name, isColoured)} :`;
-  const lowest = LOG_LEVELS.indexOf(level);
-  const logAt = (at: LineLevel): Logger['info'] => {
-    if (LOG_LEVELS.indexOf(at) < lowest) return () => undefined;
+  return loggerFrom(level, (at) => {
     const shown = isColoured ? styled(LEVEL_STYLES[at], at.padEnd(5)) : at.padEnd(5);
     return (details, message) => output.offer(`${start} ${readableLine(shown, details, message, clock.now())}\n`);
-  };
-  return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
+  });
+}
+
+/** A logger that leaves out what is below a level. */
+function loggerFrom(level: LogLevel, logAt: (level: LineLevel) => Logger['info']): Logger {
+  const lowest = LOG_LEVELS.indexOf(level);
+  const from = (at: LineLevel): Logger['info'] => (LOG_LEVELS.indexOf(at) < lowest ? () => undefined : logAt(at));
+  return { debug: from('debug'), info: from('info'), warn: from('warn'), error: from('error') };
 }

@@ -24,7 +24,7 @@ export async function migrateState(args: readonly string[], context: CommandCont
   const from = await placeOf('from', flags, context);
   const to = await placeOf('to', flags, context);
   if (from.place === to.place) throw misuse(`--from and --to are the same: ${String(from.place)}`, COMMAND);
-  const loggers = await openLog({
+  const loggers = openLog({
     ...{ level: 'warn', asJson: false, output: context.stderr, clock: context.clock, label: labels(['insidecar']) },
   });
   const opening = { clock: context.clock, logger: loggers('insidecar') };

@@ -40,7 +40,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   const label = labels([...apps.map(({ appId }) => appId), 'insidecar']);
   let telemetry: RunTelemetry | undefined;
   const traceFields = (): object | undefined => telemetry?.logFields();
-  const loggers = await openLog({ ...context, ...logOptions(settings), output: context.stderr, label, traceFields });
+  const loggers = openLog({ ...context, ...logOptions(settings), output: context.stderr, label, traceFields });
   const log = loggers('insidecar');
   for (const note of [...notes, ...resources.notes]) log.warn({}, note);
   log.info({}, `insidecar ${VERSION}, state in ${resources.state?.place ?? 'memory'}`);

@@ -38,7 +38,7 @@ import { type Clock, clockOutside, systemClock } from '../util/clock.ts';
 import { type Complete, definedOnly } from '../util/defined-only.ts';
 import { type Duration, msOf } from '../util/duration.ts';
 import { loggingErrors } from '../util/logged-error.ts';
-import { errorLogger, type Logger, silentLogger, standardErrorLogger } from '../util/logger.ts';
+import { type Logger, silentLogger, standardErrorLogger } from '../util/logger.ts';
 import { NAME_FORM } from '../util/name-pattern.ts';
 import { DURATION, type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
@@ -322,12 +322,12 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     workflows: resolveWorkflows(given.workflows ?? {}),
     wire,
     appHealth: resolveHealth(app?.health),
-    logger: loggingErrors(loggerOf(given), apart(given.telemetry)),
+    logger: loggingErrors(loggerOf(given, appId), apart(given.telemetry)),
   };
 }
 
 /** By default, a logger whose lines name the present trace, if there is one. */
-function loggerOf({ logger, telemetry }: SidecarOptions): Logger {
+function loggerOf({ logger, telemetry }: SidecarOptions, appId: string): Logger {
   if (logger !== undefined) return logger === 'silent' ? silentLogger : logger;
-  return telemetry === undefined ? standardErrorLogger : errorLogger(telemetry.logFields);
+  return standardErrorLogger({ appId, ...(telemetry && { traceFields: telemetry.logFields }) });
 }

@@ -1,5 +1,6 @@
 import { isError } from '../errors.ts';
 import { harmlessLines } from './harmless-text.ts';
+import { jsonLine } from './json-line.ts';
 import { type LoggedError, loggedError } from './logged-error.ts';
 import { readableLine } from './readable-line.ts';
 
@@ -25,45 +26,28 @@ const discard = (): void => undefined;
 /** Discards everything. */
 export const silentLogger: Logger = { debug: discard, info: discard, warn: discard, error: discard };
 
+/** Whose default logger it is. */
+export interface StandardErrorLoggerOptions {
+  readonly appId: string;
+  /** The fields that name the present trace. */
+  readonly traceFields?: () => object | undefined;
+}
+
 /**
  * The default: warnings and errors on standard error, as one line of JSON each, or as readable lines with the stacks of
  * errors when that is a terminal; the rest is discarded.
  */
-export const standardErrorLogger: Logger = errorLogger(() => undefined);
-
-/** The default logger, with fields that name the present trace. */
-export function errorLogger(traceFields: () => object | undefined): Logger {
-  const write = (level: string, details: object, message: string): void =>
-    writeLine(level, { ...traceFields(), ...details }, message);
-  return {
-    debug: discard,
-    info: discard,
-    warn: (details, message) => write('warn', details, message),
-    error: (details, message) => write('error', details, message),
+export function standardErrorLogger({ appId, traceFields }: StandardErrorLoggerOptions): Logger {
+  const logAt = (level: 'warn' | 'error'): Logger['warn'] => {
+    return (details, message) => {
+      const all = { ...traceFields?.(), ...details };
+      const line = process.stderr.isTTY
+        ? `insidecar | ${readableLine(level.padEnd(5), all, message, Date.now())}\n${stacksOf(all)}`
+        : `${jsonLine({ level, at: Date.now(), appId, message }, all)}\n`;
+      process.stderr.write(line);
+    };
   };
-}
-
-function writeLine(level: string, details: object, message: string): void {
-  if (process.stderr.isTTY) {
-    const line = readableLine(level.padEnd(5), details, message, Date.now());
-    process.stderr.write(`insidecar | ${line}\n${stacksOf(details)}`);
-    return;
-  }
-  const entry = { level, time: new Date().toISOString(), logger: 'insidecar', message };
-  process.stderr.write(`${asJson({ ...entry, ...details }) ?? asJson(entry)}\n`);
-}
-
-/** Details may contain values that JSON cannot represent: log the message without them then. */
-function asJson(value: object): string | undefined {
-  try {
-    return JSON.stringify(value, replaceErrors);
-  } catch {
-    return undefined;
-  }
-}
-
-function replaceErrors(_key: string, value: unknown): unknown {
-  return isError(value) ? loggedError(value) : value;
+  return { debug: discard, info: discard, warn: logAt('warn'), error: logAt('error') };
 }
 
 /** The stacks of the errors in the details, with their causes, below the line. */

@@ -1,6 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { constants } from 'node:os';
+import { constants, hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { wantsColour } from '../../src/cli/output.ts';
@@ -130,6 +130,10 @@ describe('output', () => {
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
         app_id: expect.stringMatching(/^(orders|insidecar)$/),
         msg: expect.any(String),
+        type: 'log',
+        scope: 'insidecar',
+        instance: hostname(),
+        ver: expect.stringMatching(/^\d+\.\d+\.\d+$/),
       });
   });
 

@@ -3,7 +3,7 @@ import { watchState } from '../../src/cli/session.ts';
 import { memoryStore } from '../../src/components/memory/memory-store.ts';
 import { StateError, type StateErrorKind } from '../../src/state/errors.ts';
 import { virtualClock } from '../../src/testing/virtual-clock.ts';
-import { standardErrorLogger as logger } from '../../src/util/logger.ts';
+import { silentLogger as logger } from '../../src/util/logger.ts';
 
 /** What a run hears of a store that fails, and maybe works again after a while. */
 async function heard(kind: StateErrorKind, recovers: boolean): Promise<readonly string[]> {

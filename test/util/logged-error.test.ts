@@ -101,9 +101,11 @@ describe('an error in the log', () => {
   });
 
   test('is in a line of JSON on standard error', () => {
-    const lines = written(() => standardErrorLogger.error({ error: new Error('a', { cause: new Error('b') }) }, 'no'));
+    const lines = written(() =>
+      standardErrorLogger({ appId: 'shop' }).error({ error: new Error('a', { cause: new Error('b') }) }, 'no'),
+    );
     expect(lines).toMatchObject([
-      { level: 'error', logger: 'insidecar', message: 'no', error: { message: 'a', cause: { message: 'b' } } },
+      { level: 'error', scope: 'insidecar', msg: 'no', error: { message: 'a', cause: { message: 'b' } } },
     ]);
   });
 });

@@ -43,7 +43,7 @@ export async function stoppedInspector(app: StoppedApp, context: CommandContext)
   const { clock, stderr } = context;
   const flag = { name: 'state-path', appId: app.appId, command: app.about, isThere: true };
   const definition = await stateAt(app.statePath, flag, context);
-  const loggers = await openLog({ level: 'error', asJson: false, output: stderr, clock, label: labels(['insidecar']) });
+  const loggers = openLog({ level: 'error', asJson: false, output: stderr, clock, label: labels(['insidecar']) });
   const logger = loggers('insidecar');
   const state = sharedState(definition);
   await using store = await openState(state, { clock, logger }).catch(refuseInUse);

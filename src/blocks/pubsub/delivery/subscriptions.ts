@@ -136,7 +136,10 @@ export class Subscriptions {
   #warnIgnored(state: SubscriptionState, why: string, warned: ReadonlySet<string> = new Set()): void {
     if (warned.has(JSON.stringify(state))) return;
     const { pubsubName, topic, group, type, spec } = state;
-    this.#deps.logger.warn({ pubsubName, topic, group, type, routes: routesOf(spec) }, `subscription ignored: ${why}`);
+    this.#deps.logger.warn(
+      { pubsubName, topic, group, subscriptionType: type, routes: routesOf(spec) },
+      `subscription ignored: ${why}`,
+    );
   }
 
   /**
@@ -220,7 +223,7 @@ export class Subscriptions {
     const problem = 'problem' in parsed ? parsed.problem : this.#problemOf(parsed);
     if (problem === undefined) return stateOf(parsed);
     const { type, pubsubName, topic } = parsed;
-    this.#deps.logger.warn({ pubsubName, topic, type, problem }, 'subscription refused');
+    this.#deps.logger.warn({ pubsubName, topic, subscriptionType: type, problem }, 'subscription refused');
     this.#deps.events.emit('subscriptionRefused', { pubsubName, topic, reason: problem, error: new Error(problem) });
     return stateOf(parsed, problem);
   }
