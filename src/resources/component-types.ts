@@ -20,6 +20,7 @@ import {
   redisLockMetadata,
 } from './lock-stores.ts';
 import { makeMqtt3PubSub, makeMqtt5PubSub, mqttMetadata } from './mqtt-pubsub.ts';
+import { makePostgresqlBinding, postgresqlBindingMetadata } from './postgresql-binding.ts';
 import { POSTGRESQL_CONNECTION_NAMES } from './postgresql-connection.ts';
 import { makeRabbitmqPubSub, rabbitmqMetadata } from './rabbitmq-pubsub.ts';
 import { REDIS_CONNECTION_IGNORES, REDIS_CONNECTION_NAMES } from './redis-connection.ts';
@@ -89,6 +90,12 @@ const postgresqlConfiguration: ComponentType = {
   makeStore: makePostgresqlConfiguration,
 };
 
+const postgresqlBinding: ComponentType = {
+  role: 'store',
+  ...postgresqlBindingMetadata,
+  makeStore: makePostgresqlBinding,
+};
+
 const redis: ComponentType = {
   role: 'redis-state',
   uses: [...state, ...REDIS_CONNECTION_NAMES, 'prefix', 'durability', 'ttlInSeconds'],
@@ -132,6 +139,8 @@ export const COMPONENT_TYPES: ReadonlyMap<string, ComponentType> = new Map<strin
   ['configuration.postgres', postgresqlConfiguration],
   ['bindings.cron', { role: 'store', ...cronMetadata, makeStore: makeCronBinding }],
   ['bindings.http', { role: 'store', ...httpMetadata, makeStore: makeHttpBinding }],
+  ['bindings.postgresql', postgresqlBinding],
+  ['bindings.postgres', postgresqlBinding],
   ['secretstores.local.env', { role: 'environment-secrets', uses: ['prefix'] }],
   ['secretstores.local.file', { role: 'file-secrets', uses: ['secretsFile', 'nestedSeparator', 'multiValued'] }],
 ]);
@@ -217,8 +226,6 @@ const DAPR_ONLY: ReadonlyMap<string, readonly string[]> = new Map([
       'mqtt3',
       'mqtt',
       'mysql',
-      'postgres',
-      'postgresql',
       'postmark',
       'rabbitmq',
       'redis',

@@ -83,6 +83,23 @@ describe('bindings.http', () => {
   });
 });
 
+describe('bindings.postgresql', () => {
+  test.each(['postgresql', 'postgres'])('%s: url stands for connectionString', async (type) => {
+    const definition = await made(type, { url: 'host=db.internal user=app dbname=shop', timeout: '5s', maxConns: '8' });
+    expect(definition).toMatchObject({ type: `bindings.${type}`, operations: ['exec', 'query', 'close'] });
+  });
+
+  test.each([
+    [{}, 'bindings.postgresql needs metadata connectionString'],
+    [{ url: 'nonsense hidden' }, 'metadata connectionString must be'],
+    [{ url: 'host=a', maxConns: '1000' }, 'metadata maxConns must be'],
+  ])('refuses %o', async (metadata, problem) => {
+    const problems = (await problemsOf(component('postgresql', metadata as never))).join();
+    expect(problems).toContain(problem);
+    expect(problems).not.toContain('hidden');
+  });
+});
+
 test("another type of Dapr's is named as one", async () => {
   expect((await problemsOf(component('aws.s3', {}))).join()).toContain("one of Dapr's that insidecar does not have");
 });

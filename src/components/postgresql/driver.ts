@@ -8,7 +8,7 @@ export type PgRow = readonly unknown[];
 /** The used part of a `pg` connection: the package need not be installed. */
 export interface PgClient {
   connect(): Promise<unknown>;
-  query(query: PgQuery): Promise<{ readonly rows: readonly PgRow[] }>;
+  query(query: PgQuery): Promise<PgResult>;
   end(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
@@ -25,12 +25,25 @@ export interface PgClient {
   readonly connection: { readonly stream: { destroy(): void } };
 }
 
+/** The outcome of a statement. */
+export interface PgResult {
+  readonly rows: readonly PgRow[];
+  /** The columns; the number of a type is that of PostgreSQL. */
+  readonly fields: readonly { readonly dataTypeID: number }[];
+  /** The rows that were read or changed; `null` for a statement without rows. */
+  readonly rowCount: number | null;
+}
+
 /** A statement with its arguments; a named statement is prepared once per connection. */
 export interface PgQuery {
   readonly text: string;
   readonly values?: readonly unknown[];
   readonly name?: string;
   readonly rowMode: 'array';
+  /** `extended` takes one statement only. Default: by whether there are arguments. */
+  readonly queryMode?: 'extended' | undefined;
+  /** How columns are read. Default: by the parsers of the client. */
+  readonly types?: { readonly getTypeParser: () => (text: string) => unknown } | undefined;
 }
 
 /** The connection options of `pg`. */

@@ -42,6 +42,7 @@ export interface PostgresqlOptions {
   readonly onCall?: ((call: StateCall) => void) | undefined;
 }
 
+export { type PostgresqlBindingOptions, postgresqlBinding } from './binding/postgresql-binding.ts';
 export {
   type PostgresqlConfigurationOptions,
   postgresqlConfiguration,

@@ -5,7 +5,7 @@ import { Reconnector } from '../reconnector.ts';
 import { ConnectionLostError } from '../remote/connection.ts';
 import { firstOf } from '../remote/first-of.ts';
 import type { PgHost, PgTarget } from './connection-string.ts';
-import type { loadPg, PgClient, PgRow } from './driver.ts';
+import type { loadPg, PgClient, PgQuery, PgResult, PgRow } from './driver.ts';
 import { errorOf } from './failures.ts';
 import { discard, openClient } from './primary.ts';
 
@@ -84,12 +84,15 @@ export class PgLine {
    * @throws ConnectionLostError when there is no connection, or it was lost before the answer.
    */
   async query(text: string, values: readonly unknown[] = []): Promise<readonly PgRow[]> {
+    return (await this.run({ text, values, rowMode: 'array' })).rows;
+  }
+
+  /** As {@link PgLine.query}, with the columns; a text of several statements has several results. */
+  async run(query: PgQuery): Promise<PgResult> {
     const client = await this.#reconnector.reachable();
     const { target, callTimeoutMs } = this.#deps;
     try {
-      const query = client.query({ text, values, rowMode: 'array' });
-      const { rows } = await withTimeLimit(query, callTimeoutMs, () => this.#late());
-      return rows;
+      return await withTimeLimit(client.query(query), callTimeoutMs, () => this.#late());
     } catch (cause) {
       const error = errorOf(cause, target.name);
       if (error instanceof ConnectionLostError) {
