@@ -45,6 +45,8 @@ async function dispatch(args: readonly string[], context: CommandContext): Promi
     case '--help':
     case '-h':
     case 'help':
+      // `insidecar help run` is `insidecar run --help`.
+      if (rest[0] !== undefined && !rest[0].startsWith('-')) return dispatch([rest[0], '--help'], context);
       context.stdout.write(generalHelp());
       return 0;
     case undefined:

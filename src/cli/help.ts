@@ -6,14 +6,17 @@ const FLAG_WIDTH = 37;
 const GENERAL = `insidecar – a sidecar's HTTP API for an application in any language
 
 Usage
-  insidecar run [options] [-- command]  a sidecar, and the command beside it
-  insidecar run -f dapr.yaml            all apps of a multi-app file
+  insidecar run [options] [-- command]  run a sidecar, and the command beside it
+  insidecar run -f dapr.yaml            run all apps of a multi-app file
   insidecar validate [options] PATH…    check resource or multi-app files
-  insidecar queues | dead-letters | jobs | workflows  operate an application
+  insidecar queues [action]             manage queues and their messages
+  insidecar dead-letters [action]       redeliver or discard dead letters
+  insidecar jobs [action]               schedule, run and manage jobs
+  insidecar workflows [action]          start, repeat and manage workflows
   insidecar migrate-state --from … --to …  move state to another store
-  insidecar postgresql-ddl [--schema …]  the tables of state in PostgreSQL
-  insidecar --version                   the version
-  insidecar COMMAND --help              the options of a command
+  insidecar postgresql-ddl [--schema …]  print the tables of state in PostgreSQL
+  insidecar --version                   print the version
+  insidecar help COMMAND                print the options of a command
 
 Examples
   insidecar run --app-id orders --app-port 3000 -- node app.js
@@ -31,7 +34,7 @@ In a Node application the sidecar needs no command:
 Documentation: docs/cli.md and docs/migrating-from-dapr.md in the package.
 `;
 
-const VALIDATE = `insidecar validate [options] PATH… – checks resource files, runs nothing
+const VALIDATE = `insidecar validate [options] PATH… – check resource files, run nothing
 
 Usage
   insidecar validate ./resources              its *.yaml and *.yml files
@@ -61,7 +64,7 @@ Example
   ./resources: 2 Components, 1 Subscription
 `;
 
-const MIGRATE_STATE = `insidecar migrate-state --from PLACE --to PLACE – moves state to another store
+const MIGRATE_STATE = `insidecar migrate-state --from PLACE --to PLACE – move state to another store
 
 Usage
   insidecar migrate-state --from ./.insidecar --to ./state.yaml
@@ -87,7 +90,7 @@ Exit codes
   0 moved, 1 not moved, 2 a wrong command line
 `;
 
-const POSTGRESQL_DDL = `insidecar postgresql-ddl [--schema NAME] – what state in PostgreSQL needs
+const POSTGRESQL_DDL = `insidecar postgresql-ddl [--schema NAME] – print the tables of state
 
 It prints the statements that create the tables and functions of this release,
 for databases where the application may not do that itself. They may be run
@@ -121,7 +124,7 @@ export function validateHelp(): string {
 export function runHelp(): string {
   const groups = RUN_GROUPS.map(({ title, flags }) => `${[title, ...flags.map(lineOf)].join('\n')}\n`);
   return [
-    'insidecar run [options] [-- command] – a sidecar, and the command beside it\n',
+    'insidecar run [options] [-- command] – run a sidecar, and the command beside it\n',
     ...groups,
     'The command gets APP_ID, APP_PORT, DAPR_HTTP_PORT and SIDECAR_HTTP_PORT. Tokens',
     'are read from DAPR_API_TOKEN (SIDECAR_API_TOKEN) and APP_API_TOKEN, the secret',

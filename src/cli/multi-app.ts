@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AppHealthOptions } from '../app/health.ts';
 import { formatFinding, loadMultiApp, type MultiAppEntry, type MultiAppHealth } from '../resources/index.ts';
@@ -101,15 +101,9 @@ function healthOf({ path, probeIntervalMs, probeTimeoutMs, threshold }: MultiApp
 
 /** A directory means its `dapr.yaml`, as with `dapr run -f`. */
 function fileAt(path: string): string {
-  try {
-    return statSync(path).isDirectory() ? join(path, 'dapr.yaml') : path;
-  } catch (error) {
-    throw new CommandFailure(
-      `${JSON.stringify(path)} cannot be read: expected a multi-app file, or a directory with dapr.yaml`,
-      1,
-      error,
-    );
-  }
+  const found = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, 'dapr.yaml') : path;
+  if (existsSync(found)) return found;
+  throw misuse(`${JSON.stringify(found)} cannot be read: expected a multi-app file, or a directory with dapr.yaml`);
 }
 
 function settingsOf(

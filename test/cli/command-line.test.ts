@@ -43,6 +43,22 @@ describe('insidecar', () => {
     },
   );
 
+  test.each(['run', 'validate', 'queues', 'jobs', 'migrate-state', 'postgresql-ddl'])(
+    'help %s prints what %s --help prints',
+    async (name) => {
+      const help = await runHere(['help', name]);
+      expect(help).toEqual(await runHere([name, '--help']));
+      expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining(`insidecar ${name} `) });
+    },
+  );
+
+  test('help of an unknown command names the one that was meant', async () => {
+    expect(await runHere(['help', 'rum'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('unknown command rum. Did you mean run?'),
+    });
+  });
+
   test('run --help names the variables that are read', async () => {
     const { stdout } = await runHere(['run', '--help']);
     for (const name of ['DAPR_API_TOKEN', 'SIDECAR_API_TOKEN', 'APP_API_TOKEN', 'SIDECAR_IDENTITY_SECRET'])
@@ -154,7 +170,12 @@ test('what is wrong with a multi-app file is told with its line, all of it', asy
 test('a multi-app file that is not there is named', async () => {
   const { code, stderr } = await runHere(['run', '-f', '/no/such/dapr.yaml']);
   expect(stderr).toContain('insidecar: "/no/such/dapr.yaml" cannot be read: expected a multi-app file');
-  expect(code).toBe(1);
+  expect(code).toBe(2);
+  const empty = await temporaryDirectory();
+  expect(await runHere(['run', '-f', empty])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`${JSON.stringify(join(empty, 'dapr.yaml'))} cannot be read`),
+  });
 });
 
 test.each([

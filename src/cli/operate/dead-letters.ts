@@ -252,7 +252,7 @@ const FILTERS: readonly Flag[] = [
 /** `insidecar dead-letters` */
 export const DEAD_LETTERS: ActionGroup = {
   name: 'dead-letters',
-  about: 'what could not be processed',
+  about: 'redeliver or discard dead letters',
   actions: [
     { name: 'list', help: 'all dead letters', flags: [...FILTERS, ...PAGE_FLAGS], takes: [0, 0], run: list },
     { name: 'show', usage: 'KEY', help: 'one, with its data', flags: FILTERS, takes: [1, 1], run: show },

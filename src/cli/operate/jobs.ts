@@ -105,7 +105,7 @@ const NAME: Pick<Action, 'usage' | 'takes'> = { usage: 'NAME', takes: [1, 1] };
 /** `insidecar jobs` */
 export const JOBS: ActionGroup = {
   name: 'jobs',
-  about: 'what runs when, and how it went',
+  about: 'schedule, run and manage jobs',
   actions: [
     {
       name: 'list',

@@ -141,7 +141,7 @@ const NAME = 'TOPIC[/GROUP]';
 /** `insidecar queues` */
 export const QUEUES: ActionGroup = {
   name: 'queues',
-  about: 'what waits for whom',
+  about: 'manage queues and their messages',
   actions: [
     { name: 'list', help: 'all queues', flags: [PUBSUB], takes: [0, 0], run: list },
     { name: 'show', usage: NAME, help: 'one queue', flags: [PUBSUB], takes: [1, 1], run: show },

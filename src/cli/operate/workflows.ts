@@ -217,7 +217,7 @@ const ID_OR_ALL = { usage: 'ID|--all', takes: [0, 1] } as const;
 /** `insidecar workflows` */
 export const WORKFLOWS: ActionGroup = {
   name: 'workflows',
-  about: 'which ones run, and how they ended',
+  about: 'start, repeat and manage workflows',
   actions: [
     {
       name: 'list',
