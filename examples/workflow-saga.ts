@@ -36,7 +36,7 @@ const placeOrder = defineWorkflow('placeOrder', async (ctx, order: Order) => {
     undo.push(() => ctx.callActivity(release, reservation));
     const payment = await ctx.callActivity(charge, order);
     undo.push(() => ctx.callActivity(refund, payment));
-    return await ctx.callActivity(ship, order, { retry: { maxAttempts: 3, initialIntervalMs: 10 } });
+    return await ctx.callActivity(ship, order, { retry: { maxRetries: 2, delay: 10 } });
   } catch (error) {
     for (const compensate of undo.reverse()) await compensate();
     return `cancelled: ${error instanceof Error ? error.message : 'no reason'}`;

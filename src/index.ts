@@ -137,7 +137,6 @@ export {
   type IfInstanceExists,
   type InputAndStart,
   type Replacement,
-  type RetryPolicy,
   type WorkflowDefinition,
   type WorkflowFunction,
   type WorkflowLike,

@@ -5,7 +5,7 @@ const charge = defineActivity('charge', (order: { id: number }) => {
   return `receipt ${order.id}`;
 });
 const checkout = defineWorkflow('checkout', async (context, order: { id: number }) => {
-  const receipt = await context.callActivity(charge, order, { retry: { maxAttempts: 3, initialIntervalMs: 200 } });
+  const receipt = await context.callActivity(charge, order, { retry: { maxRetries: 2, delay: 200 } });
   await context.sleep('1s');
   return receipt;
 });

@@ -1,4 +1,4 @@
-import type { RetryPolicy as CorePolicy } from '../blocks/workflow/model/definition.ts';
+import { type TaskRetry, taskRetryOf } from '../blocks/workflow/model/retry.ts';
 import type { FailureDetails } from './task-failed-error.ts';
 
 /** Retries of a failed activity or child workflow. Times are in seconds. @public */
@@ -20,16 +20,16 @@ export interface RetryPolicy {
 }
 
 /** Converts a policy for the engine. */
-export function corePolicyOf(policy: RetryPolicy | undefined): CorePolicy | undefined {
+export function taskRetryOfPolicy(policy: RetryPolicy | undefined): TaskRetry | undefined {
   if (policy === undefined) return undefined;
   const { firstRetryInterval, maxNumberOfAttempts, backoffCoefficient = 1, maxRetryInterval, retryTimeout } = policy;
-  return {
-    maxAttempts: maxNumberOfAttempts,
-    initialIntervalMs: firstRetryInterval * 1000,
-    backoffCoefficient,
-    ...(maxRetryInterval === undefined ? undefined : { maxIntervalMs: maxRetryInterval * 1000 }),
-    ...(retryTimeout === undefined ? undefined : { maxDuration: retryTimeout * 1000 }),
-    ...(policy.jitter === undefined ? undefined : { jitter: policy.jitter }),
-    ...(policy.handle === undefined ? undefined : { handle: policy.handle }),
-  };
+  const retry = taskRetryOf({
+    maxRetries: maxNumberOfAttempts - 1,
+    delay: firstRetryInterval * 1_000,
+    maxDelay: maxRetryInterval === undefined ? undefined : maxRetryInterval * 1_000,
+    factor: backoffCoefficient,
+    jitter: policy.jitter,
+    retryIf: policy.handle,
+  });
+  return retry && { ...retry, maxDurationMs: retryTimeout === undefined ? undefined : retryTimeout * 1_000 };
 }

@@ -4,7 +4,7 @@ import type { Task as CoreTask, Execution } from '../blocks/workflow/replay/exec
 import { LAST_INSTANT } from '../util/clock.ts';
 import { activityFunction } from './activity-function.ts';
 import type { Names } from './names.ts';
-import { corePolicyOf, type RetryPolicy } from './retry-policy.ts';
+import { type RetryPolicy, taskRetryOfPolicy } from './retry-policy.ts';
 import { Task, WhenAllTask, WhenAnyTask } from './task.ts';
 import { SingleSource } from './task-sources.ts';
 import type { TInput, TOutput, TWorkflow, TWorkflowActivity } from './types.ts';
@@ -69,7 +69,7 @@ export class WorkflowContext {
       this.#execution.callActivity({
         name,
         input: textOfValue(input, `the input of activity ${name}`),
-        retry: corePolicyOf(options.retryPolicy),
+        retry: taskRetryOfPolicy(options.retryPolicy),
         ...(typeof activity === 'string' ? undefined : { run: activityFunction(activity) }),
       }),
     );
@@ -89,7 +89,7 @@ export class WorkflowContext {
         name,
         input: textOfValue(input, `the input of workflow ${name}`),
         instanceId,
-        retry: corePolicyOf(options.retryPolicy),
+        retry: taskRetryOfPolicy(options.retryPolicy),
       }),
     );
   }

@@ -1,5 +1,5 @@
 import type { Backoff } from './backoff.ts';
-import { DURATION_FORMS, type Duration, isDurationWithin, msOf } from './duration.ts';
+import { DURATION_FORMS, type Duration, isDurationWithin, msOf, readDuration } from './duration.ts';
 import { fieldNames, fieldsProblem } from './known-fields.ts';
 import { badRequest, type OptionError } from './option-fields.ts';
 import { DURATION, type JsonSchema, optionsSchema } from './options-schema.ts';
@@ -116,12 +116,13 @@ export function retryPlanOf(retry: RetryOptions<never> | undefined, defaults: Re
     factor = defaults.factor,
     jitter = defaults.jitter,
   } = retry;
-  const initialDelayMs = msOf(delay) ?? defaults.initialDelayMs;
+  // With fractions: a delay is rounded once it has grown.
+  const initialDelayMs = readDuration(delay) ?? defaults.initialDelayMs;
   return {
     maxRetries: maxRetries === 'unlimited' ? Number.POSITIVE_INFINITY : maxRetries,
     initialDelayMs,
     // A longer delay that was asked for is not cut by a limit that nobody has set.
-    maxDelayMs: msOf(maxDelay) ?? Math.max(initialDelayMs, defaults.maxDelayMs),
+    maxDelayMs: readDuration(maxDelay) ?? Math.max(initialDelayMs, defaults.maxDelayMs),
     factor,
     jitter,
   };

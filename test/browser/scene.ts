@@ -103,7 +103,7 @@ function registerWorkflows({ workflows }: Sidecar, clock: SceneClock): void {
     await ctx.callActivity(reserve, order);
     ctx.setCustomStatus('charging');
     try {
-      await ctx.callActivity(charge, order, { retry: { maxAttempts: 3, initialIntervalMs: 400 } });
+      await ctx.callActivity(charge, order, { retry: { maxRetries: 2, delay: 400 } });
     } catch (error) {
       await ctx.callActivity(release, order);
       throw error;

@@ -24,7 +24,7 @@ const ship = defineActivity('ship', async ({ order }: Order) => `parcel of ${ord
 /** Completes after a retry, or fails. */
 export const checkout = defineWorkflow('checkout', async (ctx, order: Order) => {
   await ctx.callActivity(reserve, order);
-  await ctx.callActivity(charge, order, { retry: { maxAttempts: 2, initialIntervalMs: 10 } });
+  await ctx.callActivity(charge, order, { retry: { maxRetries: 1, delay: 10 } });
   return ctx.callActivity(ship, order);
 });
 

@@ -171,7 +171,7 @@ describe('a function that throws', () => {
     sidecar.workflows.registerActivity('charge', () => Promise.reject(error));
     sidecar.workflows.register('checkout', async (ctx) => {
       try {
-        await ctx.callActivity('charge', undefined, { retry: { maxAttempts: 2, initialIntervalMs: 1_000 } });
+        await ctx.callActivity('charge', undefined, { retry: { maxRetries: 1, delay: 1_000 } });
       } catch {
         throw declined();
       }

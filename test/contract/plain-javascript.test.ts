@@ -178,8 +178,8 @@ describe('an option that there is not is an error', () => {
     ['callActivity', (ctx) => ctx.callActivity('x', 1, { rety: {} } as object), 'did you mean "retry"?'],
     [
       'retry',
-      (ctx) => ctx.callActivity('x', 1, { retry: { maxAttempts: 1, maxRetries: 3 } as never }),
-      'retry: unknown field "maxRetries": expected maxAttempts',
+      (ctx) => ctx.callActivity('x', 1, { retry: { maxAttempts: 1 } as never }),
+      'retry: unknown field "maxAttempts": expected maxRetries',
     ],
     ['callChild', (ctx) => ctx.callChild('x', 1, { instanceID: '1' } as object), 'did you mean "instanceId"?'],
     ['continueAsNew', (ctx) => ctx.continueAsNew(1, { keepevents: true } as object), 'did you mean "keepEvents"?'],

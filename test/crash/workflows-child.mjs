@@ -22,7 +22,7 @@ const flow = defineWorkflow('flow', async (ctx, { sum, round }) => {
   const one = await ctx.callActivity(add, { sum, by: 1 });
   // So that hundreds wait for time at any moment.
   await ctx.sleep(Math.floor(ctx.random() * 600));
-  const retry = { maxAttempts: 5, initialIntervalMs: 5 };
+  const retry = { maxRetries: 4, delay: 5 };
   const both = await Promise.all([2, 3].map((by) => ctx.callActivity(add, { sum: 0, by }, { retry })));
   const child = await ctx.callChild(half, 0);
   const next = both.reduce((total, value) => total + value, one) + child;

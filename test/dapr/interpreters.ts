@@ -8,7 +8,7 @@ import {
 import { defineActivity, defineWorkflow, type Sidecar, type WorkflowContext } from '../../src/index.ts';
 import type { Leaf, Program, Step } from './programs.ts';
 
-const RETRY = { initialIntervalMs: 1_000, backoffCoefficient: 2 };
+const RETRY = { delay: 1_000, factor: 2 };
 
 interface ActivityInput {
   readonly value: number;
@@ -58,8 +58,8 @@ function beginDapr(ctx: DaprContext, leaf: Leaf): DaprTask<unknown> {
   }
 }
 
-function optionsOf({ retry }: Leaf & { kind: 'activity' }): { retry?: typeof RETRY & { maxAttempts: number } } {
-  return retry === undefined ? {} : { retry: { ...RETRY, maxAttempts: retry } };
+function optionsOf({ retry }: Leaf & { kind: 'activity' }): { retry?: typeof RETRY & { maxRetries: number } } {
+  return retry === undefined ? {} : { retry: { ...RETRY, maxRetries: retry - 1 } };
 }
 
 function daprOptionsOf({ retry }: Leaf & { kind: 'activity' }): CallOptions {

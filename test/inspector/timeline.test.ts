@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RetryPolicy, WorkflowStatus } from '../../src/index.ts';
+import type { RetryOptions, WorkflowStatus } from '../../src/index.ts';
 import type { HistoryEventInfo } from '../../src/inspector/api/workflows.ts';
 import { type Bar, type Row, rowsLike, type Timeline, timelineOf } from '../../src/inspector/page/timeline/model.ts';
 import { type Registering, type WorkflowWorld, workflowWorld } from '../support/workflow-world.ts';
@@ -19,7 +19,7 @@ async function run(register: Registering): Promise<WorkflowWorld> {
   return world;
 }
 
-const retry: RetryPolicy = { maxAttempts: 3, initialIntervalMs: 1_000, backoffCoefficient: 2 };
+const retry: RetryOptions = { maxRetries: 2, delay: 1_000, factor: 2 };
 
 /** Fails until the given attempt. */
 function failing(until: number): () => string {

@@ -115,7 +115,7 @@ test('each attempt of an activity is a span; failures of activities and workflow
     ({ workflows }) => {
       workflows.registerActivity('reserve', () => Promise.reject(stack));
       workflows.register('order', (context) =>
-        context.callActivity('reserve', undefined, { retry: { maxAttempts: 2, initialIntervalMs: 1_000 } }),
+        context.callActivity('reserve', undefined, { retry: { maxRetries: 1, delay: 1_000 } }),
       );
     },
     { telemetry: recorded.telemetry() },

@@ -228,7 +228,7 @@ test('workflows: code of both forms, activities, retries, children, events, cont
   const workflow = defineWorkflow('workflow', async (ctx, round: number): Promise<void> => {
     note('workflow begins');
     await ctx.callActivity('step', undefined, {
-      retry: { maxAttempts: 2, initialIntervalMs: 1, handle: () => note('handle of a retry policy') === undefined },
+      retry: { maxRetries: 1, delay: 1, retryIf: () => note('retryIf of an activity') === undefined },
     });
     note('workflow goes on');
     await ctx.callChild(child);
@@ -268,7 +268,7 @@ test('workflows: code of both forms, activities, retries, children, events, cont
         'activity, attempt 1',
         'activity, attempt 2',
         'activity goes on',
-        'handle of a retry policy',
+        'retryIf of an activity',
         'signal of an activity',
       ],
       ...['event workflowStarted', 'event workflowCompleted', 'event workflowTerminated', 'event activityStarted'],

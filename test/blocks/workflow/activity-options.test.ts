@@ -8,12 +8,12 @@ const DAY = z.iso.datetime().transform((text) => new Date(text));
 describe('the options of an activity', () => {
   test('count for every call, unless the call says otherwise', async () => {
     let attempts = 0;
-    const charge = defineActivity('charge', { retry: { maxAttempts: 3, initialIntervalMs: 1 } }, () => {
+    const charge = defineActivity('charge', { retry: { maxRetries: 2, delay: 1 } }, () => {
       attempts++;
       throw new Error('declined');
     });
     const thrice = defineWorkflow('thrice', (ctx) => ctx.callActivity(charge));
-    const once = defineWorkflow('once', (ctx) => ctx.callActivity(charge, undefined, { retry: { maxAttempts: 1 } }));
+    const once = defineWorkflow('once', (ctx) => ctx.callActivity(charge, undefined, { retry: { maxRetries: 0 } }));
     await using world = await workflowWorld(({ workflows }) => workflows.register(thrice, once, charge));
     await world.run('thrice');
     await world.pass('1s');
@@ -53,11 +53,11 @@ describe('the options of an activity', () => {
     ['a result', { output: z.number() }, 'the result of activity "plan" does not fit the schema: '],
   ])('%s that does not fit is a failure that is not retried', async (_, schemas, message) => {
     let calls = 0;
-    const plan = defineActivity('plan', { ...schemas, retry: { maxAttempts: 5, initialIntervalMs: 1 } }, (): never => {
+    const plan = defineActivity('plan', { ...schemas, retry: { maxRetries: 4, delay: 1 } }, (): never => {
       calls++;
       return 'seven' as never;
     });
-    const flow = defineWorkflow('flow', (ctx) => ctx.callActivity('plan', 'one', { retry: { maxAttempts: 5 } }));
+    const flow = defineWorkflow('flow', (ctx) => ctx.callActivity('plan', 'one', { retry: { maxRetries: 4 } }));
     await using world = await workflowWorld(({ workflows }) => workflows.register(flow, plan));
     await world.run('flow');
     const { status, failure } = await world.pass('1h');
@@ -72,7 +72,7 @@ describe('the options of an activity', () => {
       () => defineActivity('a', { timeOut: 1 } as never, () => 1),
       'options of activity "a": unknown field "timeOut": expected retry, timeout, input, output; did you mean "timeout"?',
     ],
-    ['a wrong policy', () => defineActivity('a', { retry: { maxAttempts: 0 } }, () => 1), 'retry.maxAttempts is 0'],
+    ['a wrong policy', () => defineActivity('a', { retry: { maxRetries: -1 } }, () => 1), 'retry.maxRetries is -1'],
     ['a wrong time', () => defineActivity('a', { timeout: 'soon' as never }, () => 1), 'timeout'],
     [
       'a schema that is none',

@@ -18,7 +18,7 @@ function hangingWorld(timeout?: Duration): Promise<WorkflowWorld> {
     });
     const flow = defineWorkflow('flow', (ctx) =>
       ctx.callActivity(hang, undefined, {
-        retry: { maxAttempts: 2, initialIntervalMs: 10_000 },
+        retry: { maxRetries: 1, delay: 10_000 },
         timeout: timeout ?? 0,
       }),
     );

@@ -57,7 +57,7 @@ const WAITS: readonly (readonly [what: string, wait: (ctx: WorkflowContext) => P
   ['an event with a limit', (ctx) => ctx.waitForEvent('go', { timeout: 3_600_000_000 })],
   [
     'an activity that is tried again',
-    (ctx) => ctx.callActivity('brittle', 1, { retry: { maxAttempts: 9, initialIntervalMs: 3_600_000 } }),
+    (ctx) => ctx.callActivity('brittle', 1, { retry: { maxRetries: 8, delay: 3_600_000 } }),
   ],
   ['an activity without code', (ctx) => ctx.callActivity('missing')],
   ['a child', (ctx) => ctx.callChild('kid')],

@@ -167,8 +167,8 @@ describe('activities', () => {
           if (attempt < 3) throw new Error('busy');
         }),
         defineWorkflow('twice', async (ctx) => {
-          await ctx.callActivity('pay', undefined, { retry: { maxAttempts: 3 } });
-          await ctx.callActivity('pay', undefined, { retry: { maxAttempts: 3 } });
+          await ctx.callActivity('pay', undefined, { retry: { maxRetries: 2 } });
+          await ctx.callActivity('pay', undefined, { retry: { maxRetries: 2 } });
         }),
       );
     });

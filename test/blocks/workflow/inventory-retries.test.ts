@@ -1,6 +1,6 @@
 /** What Dapr's own tests of retries show: how often, when, for what, and over a restart. */
 import { describe, expect, test } from 'vitest';
-import { defineActivity, defineWorkflow, type RetryPolicy, type WorkflowFailure } from '../../../src/index.ts';
+import { defineActivity, defineWorkflow, type RetryOptions, type WorkflowFailure } from '../../../src/index.ts';
 import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
 
 class Busy extends Error {}
@@ -8,7 +8,7 @@ class Busy extends Error {}
 interface Trying {
   /** How many attempts fail. */
   readonly failures: number;
-  readonly policy: Omit<RetryPolicy, 'handle'>;
+  readonly policy: Omit<RetryOptions<WorkflowFailure>, 'retryIf'>;
   readonly handled?: string;
 }
 
@@ -26,8 +26,8 @@ async function retryWorld(kind: 'activity' | 'child'): Promise<WorkflowWorld> {
       defineActivity('try', (failures: number) => attempt(world, failures)),
       defineWorkflow('tryChild', (ctx, failures: number) => ctx.callActivity('try', failures)),
       defineWorkflow('trying', async (ctx, { failures, policy, handled }: Trying) => {
-        const handle = (failure: WorkflowFailure): boolean => failure.errorType === handled;
-        const retry = handled === undefined ? policy : { ...policy, handle };
+        const retryIf = (failure: WorkflowFailure): boolean => failure.errorType === handled;
+        const retry = handled === undefined ? policy : { ...policy, retryIf };
         return kind === 'activity'
           ? ctx.callActivity('try', failures, { retry })
           : ctx.callChild('tryChild', failures, { retry });
@@ -47,7 +47,7 @@ describe('jitter', () => {
           waits.push(clock.now() - begin);
         }),
         defineWorkflow('jittery', (ctx) =>
-          ctx.callActivity('busy', undefined, { retry: { maxAttempts: 2, initialIntervalMs: 10_000, jitter: 0.5 } }),
+          ctx.callActivity('busy', undefined, { retry: { maxRetries: 1, delay: 10_000, jitter: 0.5 } }),
         ),
       );
     });
@@ -71,7 +71,7 @@ describe('jitter', () => {
 
   test.each([-0.1, 1.1, Number.NaN])('of %d is refused', async (jitter) => {
     await using world = await workflowWorld(({ workflows }) =>
-      workflows.register('flow', (ctx) => ctx.callActivity('any', undefined, { retry: { maxAttempts: 2, jitter } })),
+      workflows.register('flow', (ctx) => ctx.callActivity('any', undefined, { retry: { maxRetries: 1, jitter } })),
     );
     expect((await world.run('flow')).failure?.message).toBe(`retry.jitter is ${jitter}: expected a number from 0 to 1`);
   });
@@ -79,29 +79,25 @@ describe('jitter', () => {
 
 describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
   test.each<[what: string, trying: Trying, seconds: readonly number[], result: string]>([
-    ['no failure, one attempt', { failures: 0, policy: { maxAttempts: 5 } }, [0], 'succeeded at 1'],
-    ['one attempt in all', { failures: 9, policy: { maxAttempts: 1 } }, [0], 'FAILED'],
-    ['1 s, then twice as long each time', { failures: 3, policy: { maxAttempts: 9 } }, [0, 1, 3, 7], 'succeeded at 4'],
-    ['the attempts are used up', { failures: 9, policy: { maxAttempts: 3 } }, [0, 1, 3], 'FAILED'],
-    [
-      'constant',
-      { failures: 3, policy: { maxAttempts: 4, initialIntervalMs: 5_000, backoffCoefficient: 1 } },
-      [0, 5, 10, 15],
-      'succeeded at 4',
-    ],
+    ['no failure, one attempt', { failures: 0, policy: { maxRetries: 4 } }, [0], 'succeeded at 1'],
+    ['one attempt in all', { failures: 9, policy: { maxRetries: 0 } }, [0], 'FAILED'],
+    ['1 s, then twice as long each time', { failures: 3, policy: { maxRetries: 8 } }, [0, 1, 3, 7], 'succeeded at 4'],
+    ['the attempts are used up', { failures: 9, policy: { maxRetries: 2 } }, [0, 1, 3], 'FAILED'],
+    ['constant', { failures: 3, policy: { maxRetries: 3, delay: 5_000, factor: 1 } }, [0, 5, 10, 15], 'succeeded at 4'],
     [
       'at most so long',
-      { failures: 4, policy: { maxAttempts: 5, backoffCoefficient: 10, maxIntervalMs: 20_000 } },
+      { failures: 4, policy: { maxRetries: 4, factor: 10, maxDelay: 20_000 } },
       [0, 1, 11, 31, 51],
       'succeeded at 5',
     ],
+    ['three by default', { failures: 9, policy: {} }, [0, 1, 3, 7], 'FAILED'],
     [
-      'none begins after the time for all',
-      { failures: 9, policy: { maxAttempts: 9, initialIntervalMs: 10_000, backoffCoefficient: 1, maxDuration: '25s' } },
-      [0, 10, 20],
-      'FAILED',
+      'without limit',
+      { failures: 9, policy: { maxRetries: 'unlimited', factor: 1 } },
+      [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+      'succeeded at 10',
     ],
-    ['at once', { failures: 2, policy: { maxAttempts: 3, initialIntervalMs: 0 } }, [0, 0, 0], 'succeeded at 3'],
+    ['at once', { failures: 2, policy: { maxRetries: 2, delay: 0 } }, [0, 0, 0], 'succeeded at 3'],
   ])('%s', async (_what, trying, seconds, result) => {
     await using world = await retryWorld(kind);
     await world.run('trying', trying);
@@ -113,17 +109,17 @@ describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
   test('a failure that is not worth another attempt', async () => {
     await using world = await retryWorld(kind);
     const handled = kind === 'activity' ? 'Busy' : 'TaskFailedError';
-    await world.run('trying', { failures: 1, policy: { maxAttempts: 3 }, handled });
+    await world.run('trying', { failures: 1, policy: { maxRetries: 2 }, handled });
     expect((await world.pass('1m')).output).toBe('succeeded at 2');
     await using other = await retryWorld(kind);
-    await other.run('trying', { failures: 1, policy: { maxAttempts: 3 }, handled: 'SomethingElse' });
+    await other.run('trying', { failures: 1, policy: { maxRetries: 2 }, handled: 'SomethingElse' });
     expect((await other.pass('1m')).status).toBe('FAILED');
     expect(other.seen.length).toBe(1);
   });
 
   test('no delay stays none, however fast it grows', async () => {
     await using world = await retryWorld(kind);
-    const policy = { maxAttempts: 5, initialIntervalMs: 0, backoffCoefficient: 1e200 };
+    const policy = { maxRetries: 4, delay: 0, factor: 1e200 };
     expect((await world.run('trying', { failures: 4, policy })).output).toBe('succeeded at 5');
     const delays = (await world.history()).filter(({ type }) => type === 'timerCreated').map(({ dueAt }) => dueAt);
     expect(delays).toEqual(Array(4).fill(world.clock.now()));
@@ -131,7 +127,7 @@ describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
 
   test('the waits are durable: over restarts the attempts and their times stay', async () => {
     await using world = await retryWorld(kind);
-    await world.run('trying', { failures: 3, policy: { maxAttempts: 4, initialIntervalMs: 60_000 } });
+    await world.run('trying', { failures: 3, policy: { maxRetries: 3, delay: 60_000 } });
     await world.pass('30s');
     await world.restart();
     await world.pass('30s');
@@ -142,7 +138,7 @@ describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
 
   test('terminated while it waits for the next attempt: none comes', async () => {
     await using world = await retryWorld(kind);
-    await world.run('trying', { failures: 9, policy: { maxAttempts: 9 } });
+    await world.run('trying', { failures: 9, policy: { maxRetries: 8 } });
     await world.sidecar.workflows.terminate('one');
     expect((await world.pass('1h')).status).toBe('TERMINATED');
     expect(world.seen).toEqual(['0']);

@@ -82,7 +82,7 @@ describe('history', () => {
     let attempts = 0;
     const code: Registering = ({ workflows }, world) => {
       workflows.register('order', async (ctx) => {
-        await ctx.callActivity('charge', 1, { retry: { maxAttempts: 2, initialIntervalMs: 5_000 } });
+        await ctx.callActivity('charge', 1, { retry: { maxRetries: 1, delay: 5_000 } });
         await ctx.sleep('1m');
         return ctx.callChild('wait');
       });

@@ -16,7 +16,7 @@ const order: WorkflowFunction<string> = async (ctx, id) => {
   const slow = ctx.callActivity('slow', id);
   const { by } = await ctx.waitForEvent<{ by: string }>('approved');
   await ctx.sleep('1s');
-  const shipped = await ctx.callActivity('ship', { reserved, by, key }, { retry: { maxAttempts: 2 } });
+  const shipped = await ctx.callActivity('ship', { reserved, by, key }, { retry: { maxRetries: 1 } });
   return [shipped, await slow, key];
 };
 

@@ -12,7 +12,7 @@ const add = defineActivity('add', async ({ sum, by }, { attempt }) => {
 const half = defineWorkflow('half', async (ctx, sum) => ctx.callActivity(add, { sum, by: 100 }));
 /** The workflow that hosts start. */
 export const flow = defineWorkflow('flow', async (ctx, n) => {
-  const one = await ctx.callActivity(add, { sum: n, by: 1 }, { retry: { maxAttempts: 5, initialIntervalMs: 5 } });
+  const one = await ctx.callActivity(add, { sum: n, by: 1 }, { retry: { maxRetries: 4, delay: 5 } });
   await ctx.sleep(Math.floor(ctx.random() * 400));
   const { value } = await ctx.waitForEvent('go');
   const two = await ctx.callActivity(add, { sum: one, by: value });

@@ -21,6 +21,7 @@ import type {
 import { failureOf } from '../model/failure.ts';
 import { checkInstanceId } from '../model/instance-id.ts';
 import { textOfValue, valueOfText } from '../model/payload.ts';
+import { taskRetryOf } from '../model/retry.ts';
 import type { Execution, Program, Task } from '../replay/execution.ts';
 import { DurablePromise } from './durable-promise.ts';
 import { Race } from './race.ts';
@@ -117,7 +118,9 @@ class AsyncContext implements WorkflowContext {
     const text = textOfValue(input, 'the input of activity', name);
     const { retry = called.options?.retry, timeout = called.options?.timeout } = options;
     const timeoutMs = timeout === undefined ? undefined : Math.ceil(parseDurationOption('timeout', timeout));
-    return this.#promise(this.#execution.callActivity({ name, run, input: text, retry, timeoutMs }));
+    return this.#promise(
+      this.#execution.callActivity({ name, run, input: text, retry: taskRetryOf(retry), timeoutMs }),
+    );
   }
 
   callChild<Output>(
@@ -130,7 +133,7 @@ class AsyncContext implements WorkflowContext {
     const name = typeof workflow === 'string' ? workflow : this.#names.workflow(workflow);
     if (instanceId !== undefined) checkInstanceId(instanceId);
     const text = textOfValue(input, 'the input of child workflow', name);
-    return this.#promise(this.#execution.callChild({ name, input: text, instanceId, retry }));
+    return this.#promise(this.#execution.callChild({ name, input: text, instanceId, retry: taskRetryOf(retry) }));
   }
 
   sleep(until: Duration | Date | string): Promise<void> {

@@ -1,11 +1,13 @@
 import type { Duration } from '../../../util/duration.ts';
 import type { Logger } from '../../../util/logger.ts';
-import type { ActivityLike, RetryPolicy, WorkflowLike } from './definition.ts';
+import type { RetryOptions } from '../../../util/retry-options.ts';
+import type { ActivityLike, WorkflowLike } from './definition.ts';
+import type { WorkflowFailure } from './failure.ts';
 
 /** How an activity is called. @public */
 export interface CallActivityOptions {
-  /** Default: one attempt. */
-  readonly retry?: RetryPolicy | undefined;
+  /** Its delays are durable timers; `retryIf` is workflow code and must be deterministic. Default: one attempt. */
+  readonly retry?: RetryOptions<WorkflowFailure> | undefined;
   /**
    * The time limit of each attempt; 0 for no limit. After it the attempt has failed with `ActivityTimeoutError`, and its
    * signal fires. A function that does not heed the signal may still run while the next attempt does. Default: no limit;
@@ -18,8 +20,8 @@ export interface CallActivityOptions {
 export interface CallChildOptions {
   /** Its ID, of letters, digits, `_` and `-`, at most 64. Default: `<parent>-<number>`, the same in every replay. */
   readonly instanceId?: string | undefined;
-  /** Default: one attempt. */
-  readonly retry?: RetryPolicy | undefined;
+  /** Its delays are durable timers; `retryIf` is workflow code and must be deterministic. Default: one attempt. */
+  readonly retry?: RetryOptions<WorkflowFailure> | undefined;
 }
 
 /** Options of waiting for an event. @public */
@@ -63,7 +65,7 @@ export interface WorkflowContext {
    * @example
    * ```ts
    * const charge = defineActivity('charge', async (id: number) => `receipt of order ${id}`);
-   * defineWorkflow('checkout', async (ctx, id: number) => ctx.callActivity(charge, id, { retry: { maxAttempts: 5 } }));
+   * defineWorkflow('checkout', async (ctx, id: number) => ctx.callActivity(charge, id, { retry: { maxRetries: 4 } }));
    * ```
    */
   callActivity<Input, Output>(

@@ -1,35 +1,13 @@
 import { SidecarError } from '../../../errors.ts';
-import type { Duration, Instant } from '../../../util/duration.ts';
+import type { Instant } from '../../../util/duration.ts';
 import { parseDurationOption } from '../../../util/duration-option.ts';
 import { checkFunction } from '../../../util/known-fields.ts';
 import { ANYTHING, badRequest, checkOptions, field, INSTANT, type OptionFields } from '../../../util/option-fields.ts';
+import { checkRetry } from '../../../util/retry-options.ts';
 import { shown } from '../../../util/shown.ts';
 import { checkSchema, type StandardSchema } from '../../../util/standard-schema.ts';
 import { checkedActivity } from './checked-activity.ts';
 import type { CallActivityOptions, WorkflowContext } from './context.ts';
-import type { WorkflowFailure } from './failure.ts';
-import { checkRetryPolicy } from './retry.ts';
-
-/** How often and when a failed activity or child workflow is retried. Delays are durable timers. @public */
-export interface RetryPolicy {
-  /** The maximum number of attempts, including the first. */
-  readonly maxAttempts: number;
-  /** The delay before the second attempt, in milliseconds. Default 1,000. */
-  readonly initialIntervalMs?: number | undefined;
-  /** The factor by which each further delay grows, 1 or more. Default 2. */
-  readonly backoffCoefficient?: number | undefined;
-  /** The maximum delay, in milliseconds. Default: no limit. */
-  readonly maxIntervalMs?: number | undefined;
-  /**
-   * The share by which each delay may be shorter, at random, from 0 to 1: many instances that fail together then do not
-   * try again together. Every replay has equal delays. Default 0: delays are exact.
-   */
-  readonly jitter?: number | undefined;
-  /** The maximum time for all attempts together: no attempt begins after it. Default: no limit. */
-  readonly maxDuration?: Duration | undefined;
-  /** Whether to retry after a failure. It is part of the workflow code and must be deterministic. */
-  readonly handle?: ((failure: WorkflowFailure) => boolean) | undefined;
-}
 
 /** The context of an activity. @public */
 export interface ActivityContext {
@@ -37,7 +15,7 @@ export interface ActivityContext {
   readonly instanceId: string;
   /** The number of the call within the workflow. It is the same after a crash: use it as an idempotency key. */
   readonly activityId: number;
-  /** 1 for the first attempt of a retry policy. */
+  /** 1 for the first attempt. */
   readonly attempt: number;
   /** Fires when the time limit of the attempt is over, and when the sidecar stops and no longer waits for it. */
   readonly signal: AbortSignal;
@@ -111,7 +89,7 @@ export interface Replacement extends Disposable {
  * ```ts
  * const charge = defineActivity('charge', async (order: { id: number }) => `receipt of ${order.id}`);
  * const checkout = defineWorkflow('checkout', async (ctx, order: { id: number }) => {
- *   const receipt = await ctx.callActivity(charge, order, { retry: { maxAttempts: 3 } });
+ *   const receipt = await ctx.callActivity(charge, order, { retry: { maxRetries: 2 } });
  *   await ctx.sleep('1h');
  *   return receipt;
  * });
@@ -174,7 +152,7 @@ export function defineActivity(
   const { input, output, ...call } = options;
   checkSchema(input, `input in ${what}`);
   checkSchema(output, `output in ${what}`);
-  checkRetryPolicy(call.retry);
+  checkRetry(call.retry);
   if (call.timeout !== undefined) parseDurationOption('timeout', call.timeout);
   const isChecked = input !== undefined || output !== undefined;
   return {

@@ -1,7 +1,8 @@
 import type { Logger } from '../../../util/logger.ts';
-import type { ActivityFunction, RetryPolicy } from '../model/definition.ts';
+import type { ActivityFunction } from '../model/definition.ts';
 import type { WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
+import type { TaskRetry } from '../model/retry.ts';
 
 /*
  * The seam between the engine and the ways in which workflow code can be written. The engine applies one event of the
@@ -36,7 +37,7 @@ export interface Task {
 export interface ActivityCall {
   readonly name: string;
   readonly input: Payload;
-  readonly retry?: RetryPolicy | undefined;
+  readonly retry?: TaskRetry | undefined;
   /** The time limit of an attempt; none if `undefined` or 0. */
   readonly timeoutMs?: number | undefined;
   /** The function to run, if the code gave one; else the one registered under the name. */
@@ -48,7 +49,7 @@ export interface ChildCall {
   readonly name: string;
   readonly input: Payload;
   readonly instanceId?: string | undefined;
-  readonly retry?: RetryPolicy | undefined;
+  readonly retry?: TaskRetry | undefined;
 }
 
 /** One run of workflow code, new or replayed. Everything it returns is the same in every replay. */

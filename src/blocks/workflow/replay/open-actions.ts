@@ -1,6 +1,7 @@
 import { Heap } from '../../../util/heap.ts';
-import type { ActivityFunction, RetryPolicy } from '../model/definition.ts';
+import type { ActivityFunction } from '../model/definition.ts';
 import type { WorkflowFailure } from '../model/failure.ts';
+import type { TaskRetry } from '../model/retry.ts';
 import type { ActivityCall } from './execution.ts';
 import type { OpenTask } from './open-task.ts';
 
@@ -12,7 +13,7 @@ export interface OpenAttempt {
   readonly attempt: number;
   /** When the first attempt began. */
   readonly firstAt: number;
-  readonly retry: RetryPolicy | undefined;
+  readonly retry: TaskRetry | undefined;
   /** Starts the next attempt. */
   readonly again: () => void;
   /** The activity to run, if it is one. */

@@ -14,7 +14,6 @@ import {
   type WorkflowFailure,
 } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
-import { checkRetryPolicy } from '../model/retry.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
 import { ActionLog } from './action-log.ts';
 import { branchFailures } from './branch-failures.ts';
@@ -110,7 +109,6 @@ export class Run implements Execution {
   callActivity(call: ActivityCall): Task {
     const what = `activity ${JSON.stringify(call.name)}`;
     if (this.#isTooLate(what)) return this.#never(what);
-    checkRetryPolicy(call.retry);
     const sequence = ++this.#sequence;
     const task = new OpenTask(what, sequence, this.progress);
     this.#schedule({ call, task, firstAt: this.now }, sequence, 1);
@@ -128,7 +126,6 @@ export class Run implements Execution {
   callChild(call: ChildCall): Task {
     const what = `child workflow ${JSON.stringify(call.name)}`;
     if (this.#isTooLate(what)) return this.#never(what);
-    checkRetryPolicy(call.retry);
     const sequence = ++this.#sequence;
     const task = new OpenTask(what, sequence, this.progress);
     this.#startChild({ call, task, firstAt: this.now }, sequence, 1);

@@ -102,9 +102,7 @@ describe('replaceActivities', () => {
   test('a fake that throws is retried and fails as the real one does', async () => {
     await using world = await workflowWorld(({ workflows }) =>
       workflows.register(
-        defineWorkflow('patient', (ctx, order: Order) =>
-          ctx.callActivity(charge, order, { retry: { maxAttempts: 2 } }),
-        ),
+        defineWorkflow('patient', (ctx, order: Order) => ctx.callActivity(charge, order, { retry: { maxRetries: 1 } })),
         charge,
       ),
     );

@@ -3,7 +3,7 @@ import {
   type ActivityContext,
   defineActivity,
   defineWorkflow,
-  type RetryPolicy,
+  type RetryOptions,
   type SidecarOptions,
   type WorkflowContext,
 } from '../../../../src/index.ts';
@@ -14,7 +14,7 @@ type Run = (name: string, context: ActivityContext, life: number) => unknown;
 /** What the workflow of {@link WorkflowLives} does: calls these activities at once, and answers their results. */
 interface Plan {
   readonly names: readonly string[];
-  readonly retry?: RetryPolicy;
+  readonly retry?: RetryOptions;
 }
 
 /** Processes that run workflows of one store. `seen` has `<life> <activity> <attempt>`. */
@@ -75,7 +75,7 @@ test('an activity that ends the process fails after 3 runs that are known to hav
 
 test('the attempts that its retry policy grants may each end the process once more', async () => {
   const lives = new WorkflowLives(forever);
-  let life = await lives.begin({ names: ['poison'], retry: { maxAttempts: 3, initialIntervalMs: 1 } });
+  let life = await lives.begin({ names: ['poison'], retry: { maxRetries: 2, delay: 1 } });
   for (const runs of [1, 2, 3, 4, 5, 6]) life = await lives.after(runs);
   expect((await life.sidecar.workflows.run('one').ended()).status).toBe('FAILED');
   expect(lives.seen.slice(3)).toEqual(['4 poison 1', '5 poison 2', '6 poison 3']);
@@ -84,7 +84,7 @@ test('the attempts that its retry policy grants may each end the process once mo
 
 test('a later attempt that does not end the process completes the activity', async () => {
   const lives = new WorkflowLives((_name, { attempt }) => (attempt === 1 ? forever() : 'done'));
-  let life = await lives.begin({ names: ['poison'], retry: { maxAttempts: 3, initialIntervalMs: 1 } });
+  let life = await lives.begin({ names: ['poison'], retry: { maxRetries: 2, delay: 1 } });
   for (const runs of [1, 2, 3, 4]) life = await lives.after(runs);
   expect(await life.sidecar.workflows.run('one').ended()).toMatchObject({
     status: 'COMPLETED',
@@ -94,7 +94,7 @@ test('a later attempt that does not end the process completes the activity', asy
 
 test('of many attempts, those after twice as many crashes are not made', async () => {
   const lives = new WorkflowLives(forever, { workflows: { maxCrashes: 1 } });
-  let life = await lives.begin({ names: ['poison'], retry: { maxAttempts: 9, initialIntervalMs: 1 } });
+  let life = await lives.begin({ names: ['poison'], retry: { maxRetries: 8, delay: 1 } });
   for (const runs of [1, 2, 3]) life = await lives.after(runs);
   expect((await life.sidecar.workflows.run('one').ended()).status).toBe('FAILED');
   expect(lives.seen).toEqual(['1 poison 1', '2 poison 1', '3 poison 2']);
@@ -104,7 +104,7 @@ test('activities that ran beside it go on, and are not taken for it', async () =
   const lives = new WorkflowLives((name) =>
     name === 'poison' ? forever() : new Promise((resolve) => setTimeout(() => resolve(name), 100)),
   );
-  await lives.begin({ names: ['a', 'poison', 'z'], retry: { maxAttempts: 1 } });
+  await lives.begin({ names: ['a', 'poison', 'z'], retry: { maxRetries: 0 } });
   for (const runs of [3, 6, 9]) await lives.after(runs);
   await expect.poll(() => lives.seen.includes('4 poison 1')).toBe(true);
   expect(lives.seen.slice(9)).toEqual(['4 a 1', '4 poison 1']);

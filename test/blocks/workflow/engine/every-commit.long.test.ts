@@ -27,7 +27,7 @@ const rich = defineWorkflow('rich', async (ctx, round: number) => {
   let sum = await ctx.callActivity(add, [round, 1]);
   sum += await ctx.callActivity(add, [sum, 1]);
   const fan = await Promise.all([1, 2, 3, 4].map((value) => ctx.callActivity(add, [value, 10])));
-  const tried = await ctx.callActivity(flaky, 'flaky', { retry: { maxAttempts: 4, initialIntervalMs: 100 } });
+  const tried = await ctx.callActivity(flaky, 'flaky', { retry: { maxRetries: 3, delay: 100 } });
   const leaves = await Promise.allSettled([1, 2, 3].map((value) => ctx.callChild(leaf, value)));
   const events = new Set<string>();
   while (!events.has(`c${round}`)) {

@@ -16,7 +16,7 @@ import { type WorkflowWorld, workflowWorld } from '../../../support/workflow-wor
 
 const shop = defineWorkflow('shop', async (ctx, id: string) => {
   ctx.setCustomStatus('charging');
-  return await ctx.callActivity<string>('charge', id, { retry: { maxAttempts: 3 } });
+  return await ctx.callActivity<string>('charge', id, { retry: { maxRetries: 2 } });
 });
 const charge = defineActivity('charge', (id: string) => `charged ${id}`);
 const parent = defineWorkflow('parent', (ctx, id: string) => ctx.callChild('shop', id, { instanceId: 'kid' }));

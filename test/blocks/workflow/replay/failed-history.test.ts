@@ -17,7 +17,7 @@ const order: WorkflowFunction<unknown> = async (ctx, id) => {
   const slow = ctx.callActivity('slow', id);
   const { by } = await ctx.waitForEvent<{ by: string }>('approved');
   await ctx.sleep('1s');
-  const shipped = await ctx.callActivity('ship', { reserved, by }, { retry: { maxAttempts: 2 } });
+  const shipped = await ctx.callActivity('ship', { reserved, by }, { retry: { maxRetries: 1 } });
   return [shipped, await slow];
 };
 

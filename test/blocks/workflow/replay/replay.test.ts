@@ -30,7 +30,7 @@ async function perform(ctx: WorkflowContext, one: Step): Promise<unknown> {
     case 'failing':
       // No instant that a child could wait for as well: which of two instances has its turn first is not promised.
       return ctx
-        .callActivity('fail', one.value, { retry: { maxAttempts: 2, initialIntervalMs: 11 } })
+        .callActivity('fail', one.value, { retry: { maxRetries: 1, delay: 11 } })
         .catch((error: Error) => error.message);
     case 'sleep':
       return ctx.sleep(one.value * 7).then(() => ctx.now());
