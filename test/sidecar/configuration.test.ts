@@ -55,7 +55,7 @@ describe('configuration', () => {
       nameResolution: { static: { billing: ['http://10.0.0.7:3500'], mail: ['http://10.0.0.8:3500'] } },
       address: 'http://10.0.0.5:3500',
       placement: { enabled: false, actorTypes: [] },
-      jobs: { concurrency: 7, missedTicks: 'all', timeoutMs: 0, maxCrashes: 3 },
+      jobs: { concurrency: 7, missedTicks: 'all', timeoutMs: 0, maxCrashes: 3, keepFailedMs: 604_800_000 },
       workflows: {
         maxConcurrentWorkflows: 1_000,
         maxConcurrentActivities: 1_000,

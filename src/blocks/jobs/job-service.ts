@@ -8,7 +8,7 @@ import { askedJob, pausedJob, resumedJob } from '../../timed/planning/control.ts
 import { type PlannedJob, replacementOf } from '../../timed/planning/if-exists.ts';
 import { type PlanRules, planJob } from '../../timed/planning/plan.ts';
 import { Schedules } from '../../timed/planning/schedule-cache.ts';
-import { firstInstantOf, isExpired } from '../../timed/planning/transition.ts';
+import { firstInstantOf, isExpired, isKeptFailure } from '../../timed/planning/transition.ts';
 import { upcomingRuns } from '../../timed/planning/upcoming.ts';
 import { localZoneName } from '../../timed/planning/zone.ts';
 import { checkData, dataMissing } from '../../timed/running/damaged-data.ts';
@@ -217,7 +217,8 @@ export class JobService implements BlockService {
     const planned: PlannedJob = this.#plan(name, fields, now);
     const scheduled = await store.schedule(planned, (present) => {
       if (!isWanted()) return undefined;
-      return isExpired(present.job, now) ? planned : replacementOf(planned, present, fields.ifExists);
+      const isOver = isExpired(present.job, now) || isKeptFailure(present.job);
+      return isOver ? planned : replacementOf(planned, present, fields.ifExists);
     });
     if (scheduled !== undefined) this.#events.onScheduled(scheduled.due.job);
     return scheduled;

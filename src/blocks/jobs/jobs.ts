@@ -1,3 +1,4 @@
+import { isKeptFailure } from '../../timed/planning/transition.ts';
 import { checkNamePage } from '../../util/check-limit.ts';
 import { msOf } from '../../util/duration.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
@@ -122,13 +123,14 @@ export class Jobs {
 
   /**
    * The job of a definition; `undefined` if it does not exist, has finished or has expired. For the definition of several
-   * jobs, `id` says which one; so it does in all methods that take a definition.
+   * jobs, `id` says which one; so it does in all methods that take a definition. One that runs once and has failed for
+   * good is there until {@link JobInfo.keptUntilAt}.
    *
    * @example
    * ```ts
    * const reminder = defineJob('reminder-*', (invoice: number) => remind(invoice));
    * const job = await sidecar.jobs.get(reminder, '4711');
-   * if (job !== undefined) console.log(job.data, new Date(job.nextRunAt));
+   * if (job !== undefined) console.log(job.data, job.nextRunAt && new Date(job.nextRunAt));
    * ```
    */
   get<Input>(job: JobDefinition<Input>, id?: string): Promise<Job<Input> | undefined>;
@@ -165,7 +167,7 @@ export class Jobs {
    * @throws SidecarError `ERR_BAD_REQUEST` for options that cannot be understood, 500 when the store fails.
    * @example
    * ```ts
-   * for (const { name, nextRunAt } of (await sidecar.jobs.list()).jobs) console.log(name, new Date(nextRunAt));
+   * for (const { name, nextRunAt } of (await sidecar.jobs.list()).jobs) console.log(name, nextRunAt);
    * ```
    */
   async list(options: JobListOptions = {}): Promise<JobPage> {
@@ -180,7 +182,8 @@ export class Jobs {
    * Has a job run now, whatever its schedule, also if it is paused; answers whether there is such a job. The run is kept
    * when this resolves, and begins on the host that owns the job. If the last attempt has failed and waits to be retried,
    * it is retried now. Else the run is one more: the schedule and the counters (`runs`, `repeats`) stay as they are. Its
-   * `dueAt` is now, and its failures are retried as the job's policy says.
+   * `dueAt` is now, and its failures are retried as the job's policy says. A job that runs once and has failed for good
+   * runs anew.
    *
    * @throws SidecarError `…_SCHEDULER_SCHEDULE_JOB` of status 409 when the job runs or is due already, of status 400 for
    * a bad name, 500 when the store fails.
@@ -246,7 +249,7 @@ const LIST_FIELDS: OptionFields<JobListOptions> = {
 
 /** A job as it is shown, without its data. */
 function infoOf({ job, nextRunAt }: Omit<FoundJob, 'data'>): JobInfo {
-  const { name, schedule, dueTime, repeats, ttl, policy, resumeAt, runs, lastRun } = job;
+  const { name, schedule, dueTime, repeats, ttl, policy, resumeAt, expiresAt, runs, lastRun } = job;
   return {
     name,
     ...(schedule === undefined ? undefined : { schedule }),
@@ -254,7 +257,7 @@ function infoOf({ job, nextRunAt }: Omit<FoundJob, 'data'>): JobInfo {
     ...(repeats === undefined ? undefined : { repeats }),
     ...(ttl === undefined ? undefined : { ttl }),
     ...(policy === undefined ? undefined : { failurePolicy: policy }),
-    nextRunAt,
+    ...(isKeptFailure(job) && expiresAt !== undefined ? { keptUntilAt: expiresAt } : { nextRunAt }),
     isPaused: resumeAt !== undefined,
     runs,
     ...(lastRun === undefined ? undefined : { lastRun }),

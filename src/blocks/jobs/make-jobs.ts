@@ -13,7 +13,7 @@ interface MakeJobsDeps extends BlockDeps {
 
 /** Makes the block. */
 export function makeJobs({ app, monitor, ...deps }: MakeJobsDeps, options: JobsSettings): JobService {
-  const { concurrency, missedTicks, timeoutMs, maxCrashes } = options;
+  const { concurrency, missedTicks, timeoutMs, maxCrashes, keepFailedMs } = options;
   return new JobService({
     ...deps,
     app: app && monitor && jobApp(app, monitor),
@@ -22,6 +22,7 @@ export function makeJobs({ app, monitor, ...deps }: MakeJobsDeps, options: JobsS
     concurrency: Math.min(concurrency, app?.maxConcurrency ?? concurrency),
     everyTick: missedTicks === 'all',
     maxCrashes,
+    keepFailedMs,
   });
 }
 

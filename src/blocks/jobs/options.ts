@@ -24,6 +24,11 @@ export interface JobsOptions {
    * Default 3.
    */
   readonly maxCrashes?: number | undefined;
+  /**
+   * How long a job that runs once is kept, with its data, after it has failed for good: it can be run again or deleted.
+   * 0: not at all. Default `7d`.
+   */
+  readonly keepFailed?: Duration | undefined;
 }
 
 /** The JSON schema of {@link JobsOptions}. */
@@ -32,18 +37,25 @@ export const JOBS_OPTIONS_SCHEMA: JsonSchema = optionsSchema<JobsOptions>({
   missedTicks: { enum: ['once', 'all'] },
   timeout: DURATION,
   maxCrashes: NOT_NEGATIVE,
+  keepFailed: DURATION,
 });
 
 /** Options, complete. */
-export interface JobsSettings extends Complete<Omit<JobsOptions, 'timeout'>> {
+export interface JobsSettings extends Complete<Omit<JobsOptions, 'timeout' | 'keepFailed'>> {
   readonly timeoutMs: number;
+  readonly keepFailedMs: number;
 }
+
+/** A week: time to notice the failure, to mend its cause, and to run the job again. */
+const DEFAULT_KEEP_FAILED_MS = 7 * 24 * 3_600_000;
 
 /** Fills in defaults. */
 export function resolveJobs(
-  { timeout, ...options }: JobsOptions,
+  { timeout, keepFailed, ...options }: JobsOptions,
   { appTimeLimitMs, jobs: { missedTicks } }: Wire,
 ): JobsSettings {
   const timeoutMs = msOf(timeout) ?? appTimeLimitMs;
-  return { concurrency: 100, missedTicks, maxCrashes: DEFAULT_MAX_CRASHES, ...definedOnly(options), timeoutMs };
+  const keepFailedMs = msOf(keepFailed) ?? DEFAULT_KEEP_FAILED_MS;
+  const defaults = { concurrency: 100, missedTicks, maxCrashes: DEFAULT_MAX_CRASHES };
+  return { ...defaults, ...definedOnly(options), timeoutMs, keepFailedMs };
 }

@@ -1,6 +1,7 @@
 import { readContent } from '../../http/content.ts';
 import { NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
+import { isKeptFailure } from '../../timed/planning/transition.ts';
 import type { Wire } from '../../wire.ts';
 import type { JobService } from './job-service.ts';
 import { renderJob } from './render-job.ts';
@@ -46,7 +47,8 @@ async function scheduleJob(
 
 async function getJob({ jobs, wire }: JobRoutesDeps, name: string): Promise<SidecarResponse> {
   const found = await jobs.find(name);
-  if (found === undefined) throw jobs.errors.notFound(name);
+  // Over HTTP a job that has failed for good is gone, as with Dapr.
+  if (found === undefined || isKeptFailure(found.job)) throw jobs.errors.notFound(name);
   const body = Buffer.from(renderJob(found, wire.jobs));
   return { status: 200, headers: { 'content-type': 'application/json' }, body };
 }

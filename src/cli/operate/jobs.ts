@@ -19,18 +19,27 @@ async function list(call: Call): Promise<void> {
   const columns: readonly Column<JobInfo>[] = [
     { title: 'NAME', of: ({ name }) => name, isLong: true },
     { title: 'SCHEDULE', of: ({ schedule }) => schedule ?? 'once', isLong: true },
-    { title: 'NEXT', of: ({ nextRunAt, isPaused }) => (isPaused ? '' : relative(nextRunAt, now)) },
+    {
+      title: 'NEXT',
+      of: ({ nextRunAt, isPaused }) => (isPaused || nextRunAt === undefined ? '' : relative(nextRunAt, now)),
+    },
     { title: 'RUNS', of: ({ runs }) => runs, isNumber: true },
     {
       title: 'LAST',
       of: ({ lastRun }) => lastRun && `${lastRun.outcome} ${relative(lastRun.at, now)}`,
       style: ({ lastRun }) => styleOf(lastRun?.outcome),
     },
-    { title: 'STATE', of: ({ isPaused }) => (isPaused ? 'paused' : 'active') },
+    { title: 'STATE', of: stateOf },
     { title: 'REASON', of: ({ lastRun }) => lastRun?.reason, isLong: true },
   ];
   call.table(reply.jobs, columns, 'no jobs');
   call.more(reply.cursor);
+}
+
+/** `failed`: for good, and kept to be run again. */
+function stateOf({ isPaused, keptUntilAt }: JobInfo): string {
+  if (keptUntilAt !== undefined) return 'failed';
+  return isPaused ? 'paused' : 'active';
 }
 
 function styleOf(outcome: string | undefined): 'green' | 'red' | 'yellow' | undefined {
@@ -51,8 +60,9 @@ async function show(call: Call): Promise<void> {
     repeats: job.repeats,
     ttl: job.ttl,
     'failure policy': job.failurePolicy && JSON.stringify(job.failurePolicy),
-    state: job.isPaused ? 'paused' : 'active',
-    next: nextRuns.length > 0 ? nextRuns.map(instant).join('\n') : instant(job.nextRunAt),
+    state: stateOf(job),
+    next: nextRuns.length > 0 ? nextRuns.map(instant).join('\n') : job.nextRunAt && instant(job.nextRunAt),
+    'kept until': job.keptUntilAt && instant(job.keptUntilAt),
     runs: job.runs,
     last: lastRun && `${lastRun.outcome} at ${instant(lastRun.at)}, attempt ${lastRun.attempt}`,
     took: lastRun && lasting(lastRun.durationMs),

@@ -1,6 +1,6 @@
 import type { StoredJob } from '../job.ts';
 import type { PlannedJob } from './if-exists.ts';
-import { firstInstantOf, pausedInstantOf } from './transition.ts';
+import { firstInstantOf, isKeptFailure, pausedInstantOf } from './transition.ts';
 
 /** A job in the store. */
 export interface StoredEntry {
@@ -25,8 +25,13 @@ export function resumedJob({ job, at, version }: StoredEntry): PlannedJob | unde
   return { job: { ...job, resumeAt: undefined, basis }, at: job.heldTickAt === undefined ? resumeAt : at };
 }
 
-/** The job when it is to run now: a run that has failed is retried now, else one more run is made. */
+/**
+ * The job when it is to run now: a run that has failed is retried now, a job that has failed for good runs anew, else one
+ * more run is made.
+ */
 export function askedJob({ job }: StoredEntry, now: number): PlannedJob {
+  if (isKeptFailure(job))
+    return { job: { ...job, ended: false, expiresAt: undefined, tickAt: now, basis: undefined }, at: now };
   const { heldTickAt = job.tickAt } = job;
   if (job.failures > 0) return { job: { ...job, heldTickAt, basis: undefined }, at: now };
   return { job: { ...job, heldTickAt, tickAt: now, coveredTo: undefined, basis: undefined }, at: now };

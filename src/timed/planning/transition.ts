@@ -29,6 +29,8 @@ export interface AttemptEnd {
   /** Missed ticks run one by one, not as a single run. */
   readonly everyTick: boolean;
   readonly maxCrashes: number;
+  /** How long a job that runs once is kept after it has failed for good, in milliseconds; 0 for not at all. */
+  readonly keepFailedMs: number;
 }
 
 /** The maximum length of a stored reason. */
@@ -53,8 +55,7 @@ function withCrashes(job: StoredJob, { outcome }: AttemptEnd): StoredJob {
 function outcomeOf(job: StoredJob, { outcome, reason = '', startedAt, now }: AttemptEnd, next: Next): JobOutcome {
   const end = { at: now, attempt: job.failures + 1, durationMs: Math.max(0, now - startedAt) };
   if (outcome === 'done') return { ...end, outcome };
-  const isDropped = job.policy !== undefined && 'drop' in job.policy;
-  const failed = next.kind === 'retry' ? 'retrying' : isDropped ? 'dropped' : 'failed';
+  const failed = next.kind === 'retry' ? 'retrying' : isDropped(job) ? 'dropped' : 'failed';
   return { ...end, outcome: failed, reason: shortened(reason, MAX_REASON_LENGTH) };
 }
 
@@ -74,12 +75,19 @@ function following(job: StoredJob, end: AttemptEnd): Next {
   return { kind: 'next', job: back, at: firstInstantOf(back) };
 }
 
+/** Whether its policy is to drop it when a run fails. */
+function isDropped({ policy }: StoredJob): boolean {
+  return policy !== undefined && 'drop' in policy;
+}
+
 function isAfterExpiry({ expiresAt }: StoredJob, at: number): boolean {
   return expiresAt !== undefined && at > expiresAt;
 }
 
-function afterRun(job: StoredJob, { schedule, everyTick, now }: AttemptEnd, coveredTo: number): Next {
+function afterRun(job: StoredJob, end: AttemptEnd, coveredTo: number): Next {
+  const { schedule, everyTick, now } = end;
   const runs = job.runs + 1;
+  if (isKeptBy(job, end)) return kept({ ...job, runs }, now + end.keepFailedMs);
   if (schedule === undefined || (job.repeats !== undefined && runs >= job.repeats))
     return { kind: 'gone', reason: 'finished' };
   // The run covers ticks up to its begin; later ones are still due.
@@ -90,6 +98,23 @@ function afterRun(job: StoredJob, { schedule, everyTick, now }: AttemptEnd, cove
   if (job.expiresAt === undefined || tickAt <= job.expiresAt) return { kind: 'next', job: waiting, at: tickAt };
   if (now > job.expiresAt) return { kind: 'gone', reason: 'expired' };
   return { kind: 'next', job: { ...waiting, ended: true }, at: firstInstantOf(waiting) };
+}
+
+/** Its data would be lost, where those of a recurring job come again with the next run. */
+function isKeptBy(job: StoredJob, { outcome, schedule, keepFailedMs }: AttemptEnd): boolean {
+  return outcome !== 'done' && schedule === undefined && keepFailedMs > 0 && !isDropped(job);
+}
+
+/** The job without a run to make, until it expires. */
+function kept(job: StoredJob, until: number): Next {
+  const expiresAt = Math.min(Math.ceil(until), LAST_INSTANT - 1);
+  const ended = { ...job, ended: true, expiresAt, failures: 0, coveredTo: undefined, resumeAt: undefined };
+  return { kind: 'next', job: ended, at: expiresAt + 1 };
+}
+
+/** Whether a job that runs once has failed for good, and is kept with its data. */
+export function isKeptFailure({ ended, schedule }: StoredJob): boolean {
+  return ended && schedule === undefined;
 }
 
 /** The first instant of a new job: its first run, or its expiry if that is earlier. */

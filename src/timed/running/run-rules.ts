@@ -15,4 +15,6 @@ export interface RunRules {
   readonly everyTick: boolean;
   /** After how many interruptions in a row by the end of the process an attempt counts as failed; 0 for never. */
   readonly maxCrashes: number;
+  /** How long a job that runs once is kept after it has failed for good, in milliseconds; 0 for not at all. */
+  readonly keepFailedMs: number;
 }

@@ -185,6 +185,7 @@ function checkPlan(fields: JobFields, at: number, wire: WireName): void {
       schedule: read,
       everyTick,
       maxCrashes: 3,
+      keepFailedMs: 7 * 24 * 3_600_000,
     };
     const next = within(LIMIT_MS, 'what follows', () => afterAttempt(present, end));
     if (next.kind === 'gone') return;

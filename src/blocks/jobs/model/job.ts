@@ -58,14 +58,19 @@ export interface JobInfo {
   readonly failurePolicy?: JobFailurePolicy;
   /**
    * When it runs next or is retried, in milliseconds since 1970; in the past while it waits or runs. Of a paused job:
-   * when it would, so in the past if it will as soon as it is resumed.
+   * when it would, so in the past if it will as soon as it is resumed. Absent if it has failed for good.
    */
-  readonly nextRunAt: number;
+  readonly nextRunAt?: number;
+  /**
+   * Until when a job that runs once is kept after it has failed for good, in milliseconds since 1970: until then {@link
+   * Jobs.run} runs it again. Absent for all others.
+   */
+  readonly keptUntilAt?: number;
   /** Whether it is paused: see {@link Jobs.pause}. */
   readonly isPaused: boolean;
   /** How many of its runs have ended, whatever their outcome; without those of {@link Jobs.run}. */
   readonly runs: number;
-  /** How its last attempt ended; absent before that. A job that has ended is gone, and with it its outcome. */
+  /** How its last attempt ended; absent before that. A job that has ended is gone, unless it is kept as failed. */
   readonly lastRun?: JobOutcome;
 }
 

@@ -49,13 +49,13 @@ function About({ reply: { job, data, nextRuns, recent } }: { readonly reply: Job
           Ends: job.ttl,
           'Failure policy': policyOf(job.failurePolicy),
           Runs: count(job.runs),
-          [job.isPaused ? 'Would run' : 'Next run']: <Ago at={job.nextRunAt} />,
+          ...instantsOf(job),
           'Last attempt': <LastRun of={job.lastRun} />,
         }}
       />
       <Section title={job.isPaused ? 'Next runs, were it not paused' : 'Next runs'}>
         {nextRuns.length === 0 ? (
-          <p class="dim">None: it runs once.</p>
+          <p class="dim">{job.keptUntilAt === undefined ? 'None: it runs once.' : 'None: it has failed for good.'}</p>
         ) : (
           <ol class="instants">
             {nextRuns.map((at) => (
@@ -81,6 +81,13 @@ function About({ reply: { job, data, nextRuns, recent } }: { readonly reply: Job
       </Section>
     </>
   );
+}
+
+function instantsOf({ nextRunAt, isPaused, keptUntilAt }: JobReply['job']) {
+  return {
+    ...(nextRunAt !== undefined && { [isPaused ? 'Would run' : 'Next run']: <Ago at={nextRunAt} /> }),
+    ...(keptUntilAt !== undefined && { 'Kept until': <Ago at={keptUntilAt} /> }),
+  };
 }
 
 function policyOf(policy: JobReply['job']['failurePolicy']): string {

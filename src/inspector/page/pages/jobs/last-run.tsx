@@ -15,7 +15,12 @@ export function LastRun({ of }: { readonly of: JobInfo['lastRun'] }) {
   );
 }
 
-/** Whether it is paused. */
-export function JobState({ of: { isPaused } }: { readonly of: Pick<JobInfo, 'isPaused'> }) {
+/** Whether it is paused, or has failed for good. */
+export function JobState({
+  of: { isPaused, keptUntilAt },
+}: {
+  readonly of: Pick<JobInfo, 'isPaused' | 'keptUntilAt'>;
+}) {
+  if (keptUntilAt !== undefined) return <Badge tone="bad">failed</Badge>;
   return isPaused ? <Badge tone="warn">paused</Badge> : <Badge tone="good">active</Badge>;
 }

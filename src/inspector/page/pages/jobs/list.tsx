@@ -25,8 +25,9 @@ const COLUMNS: readonly Column<JobInfo>[] = [
   {
     name: 'next',
     title: 'Next run',
-    sortBy: ({ nextRunAt }) => nextRunAt,
-    cell: ({ nextRunAt, isPaused }) => (isPaused ? <span class="dim">–</span> : <Ago at={nextRunAt} />),
+    sortBy: ({ nextRunAt = Number.MAX_VALUE }) => nextRunAt,
+    cell: ({ nextRunAt, isPaused }) =>
+      isPaused || nextRunAt === undefined ? <span class="dim">–</span> : <Ago at={nextRunAt} />,
   },
   {
     name: 'last',
