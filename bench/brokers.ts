@@ -35,9 +35,9 @@ function messageOf(topic: string): Message {
 }
 
 async function openComponent(broker: Broker, options: object): Promise<PubSubComponent> {
-  const { memoryStore } = await loadBuilt();
+  const { memoryState } = await loadBuilt();
   const [clock, logger] = [systemClock, standardErrorLogger({ appId: 'bench' })];
-  const state = await memoryStore().open({ clock, logger });
+  const state = await memoryState().open({ clock, logger });
   const context: ComponentContext = { appId: GROUP, clock, logger, state, track: () => () => {} };
   return (await defineBuilt(broker, options)).open(context);
 }

@@ -27,12 +27,16 @@ const DUE_IN_AN_HOUR = JSON.stringify({ dueTime: '1h', data: DATA });
 const CALLERS = 64;
 
 const { Sidecar: Built } = await loadBuilt();
-const { embedded } = await loadEmbedded();
+const { embeddedState } = await loadEmbedded();
 const root = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
 let directories = 0;
 
 async function startSidecar(more: Partial<SidecarOptions> = {}): Promise<Sidecar> {
-  const sidecar = new Built({ appId: 'bench', state: embedded({ path: join(root, String(++directories)) }), ...more });
+  const sidecar = new Built({
+    appId: 'bench',
+    state: embeddedState({ path: join(root, String(++directories)) }),
+    ...more,
+  });
   await sidecar.start();
   return sidecar;
 }

@@ -30,7 +30,7 @@ const UNITS = options.quick ? { 1: 50, 64: 1_280 } : { 1: 500, 64: 12_800 };
 const DATA = { orderId: 4711, customer: 'c-0815', items: [1, 2, 3] };
 
 const built = await loadBuilt();
-const { Sidecar: Built, defineActivity, defineWorkflow, durablePubSub, memoryStore } = built;
+const { Sidecar: Built, defineActivity, defineWorkflow, durablePubSub, memoryState } = built;
 
 /** Does one unit of work to its end. */
 type DoOne = (index: number) => Promise<void>;
@@ -117,7 +117,7 @@ const PLACES: readonly Place[] = [
 ];
 
 async function start({ isShareable, hosts }: Place): Promise<{ store: FarStore; sidecars: Sidecar[] }> {
-  const store = new FarStore(memoryStore(), ROUND_TRIP_MS, { isShareable });
+  const store = new FarStore(memoryState(), ROUND_TRIP_MS, { isShareable });
   const sidecars: Sidecar[] = [];
   for (let host = 0; host < hosts; host++) {
     const sidecar = new Built({ appId: 'bench', state: store.definition, components: [durablePubSub('pubsub')] });

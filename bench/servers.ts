@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbeddedStore } from '../src/components/embedded/embedded-store.ts';
 import { loadPg } from '../src/components/postgresql/driver.ts';
-import { postgresql } from '../src/components/postgresql/index.ts';
+import { postgresqlState } from '../src/components/postgresql/index.ts';
 import { loadRedis } from '../src/components/redis/driver.ts';
-import { redis } from '../src/components/redis/index.ts';
+import { redisState } from '../src/components/redis/index.ts';
 import type { StateStore } from '../src/state/store.ts';
 import { systemClock } from '../src/util/clock.ts';
 import { standardErrorLogger } from '../src/util/logger.ts';
@@ -117,9 +117,9 @@ for (const delayMs of [0, 1]) {
   const pgUrl = `postgresql://postgres@127.0.0.1:${pgPlace.port}/postgres`;
   const redisUrl = `redis://127.0.0.1:${redisPlace.port}`;
   const entrants = [
-    await ofStore('PostgreSQL', await postgresql({ connection: pgUrl }).open(context)),
+    await ofStore('PostgreSQL', await postgresqlState({ connection: pgUrl }).open(context)),
     await rawPostgresql(pgUrl),
-    await ofStore('Redis', await redis({ url: redisUrl }).open(context)),
+    await ofStore('Redis', await redisState({ url: redisUrl }).open(context)),
     await rawRedis(redisUrl),
     await ofStore('embedded', await openEmbeddedStore(join(directory, String(delayMs)), context)),
   ];

@@ -46,8 +46,8 @@ function programOf(make: string): string {
   return `
     const before = process.cpuUsage();
     const begun = performance.now();
-    ${make === '' ? '' : `const { Sidecar, memoryPubSub, nodeListener } = await import(${moduleOf('index.mjs')});`}
-    ${make.includes('embedded(') ? `const { embedded } = await import(${moduleOf('embedded.mjs')});` : ''}
+    ${make === '' ? '' : `const { Sidecar, memoryPubSub, nodeHandler } = await import(${moduleOf('index.mjs')});`}
+    ${make.includes('embeddedState(') ? `const { embeddedState } = await import(${moduleOf('embedded.mjs')});` : ''}
     const imported = performance.now();
     ${make}
     const started = performance.now();
@@ -154,12 +154,12 @@ async function main(place: string): Promise<void> {
     { label: 'sidecar, nothing called yet', make: sidecarWith('') },
     {
       label: 'and its HTTP API on a port',
-      make: `${sidecarWith('')} const { createServer } = process.getBuiltinModule('node:http'); createServer(nodeListener(sidecar)).listen(0, '127.0.0.1');`,
+      make: `${sidecarWith('')} const { createServer } = process.getBuiltinModule('node:http'); createServer(nodeHandler(sidecar)).listen(0, '127.0.0.1');`,
     },
     { label: 'and an application on a port', make: sidecarWith(`, app: { port: ${port} }`) },
     {
       label: 'and state on disk',
-      make: sidecarWith(`, state: embedded({ path: ${JSON.stringify(join(place, 'state'))} })`),
+      make: sidecarWith(`, state: embeddedState({ path: ${JSON.stringify(join(place, 'state'))} })`),
     },
   ];
   printSizes(place);

@@ -42,7 +42,7 @@ interface Contender {
 }
 
 const { Sidecar: Built, defineActivity, defineWorkflow } = await loadBuilt();
-const { embedded } = await loadEmbedded();
+const { embeddedState } = await loadEmbedded();
 const root = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
 
 const step = defineActivity('step', async (order: typeof ORDER) => ({ ...order, orderId: order.orderId + 1 }));
@@ -77,7 +77,7 @@ async function startSidecar(state: StateDefinition): Promise<Sidecar> {
   return sidecar;
 }
 
-async function startOwn(state = embedded({ path: newDirectory() })): Promise<Contender> {
+async function startOwn(state = embeddedState({ path: newDirectory() })): Promise<Contender> {
   const sidecar = await startSidecar(state);
   const { workflows } = sidecar;
   const runOf =
@@ -128,11 +128,11 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** From an event to the end, after a restart: the history is read and replayed. */
 async function replayMs(activities: number): Promise<number> {
   const path = newDirectory();
-  const first = await startSidecar(embedded({ path }));
+  const first = await startSidecar(embeddedState({ path }));
   const { instanceId } = await first.workflows.start(resumed, activities);
   while ((await first.workflows.get(instanceId))?.customStatus !== 'waiting') await sleep(20);
   await first.stop();
-  const second = await startSidecar(embedded({ path }));
+  const second = await startSidecar(embeddedState({ path }));
   const took = await timed(async () => {
     await second.workflows.raiseEvent(instanceId, 'end');
     await second.workflows.run(instanceId).result();
@@ -173,7 +173,7 @@ async function firstRow(own: Contender): Promise<string[]> {
 /** What their rows cost by themselves: no store on SQLite lets more of them end. */
 async function floorRow([atOnce, all]: (typeof LOADS)[number]): Promise<string[]> {
   const count = Math.ceil(all * (options.seconds < 1 ? 0.2 : 1));
-  const { definition, commits } = recorded(embedded({ path: newDirectory() }));
+  const { definition, commits } = recorded(embeddedState({ path: newDirectory() }));
   const own = await startOwn(definition);
   const before = commits.length;
   await load(own.sequence, atOnce, count);

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { durablePubSub, type Logger, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 
 interface Order {
   readonly id: number;
@@ -28,7 +28,7 @@ async function live(canShip: boolean, during: (sidecar: Sidecar) => Promise<void
   const sidecar = new Sidecar({
     appId: 'orders',
     components: [durablePubSub('pubsub')],
-    state: embedded({ path }),
+    state: embeddedState(path),
     logger: quiet,
   });
   await sidecar.start();

@@ -8,8 +8,8 @@ import {
   runUntilSignal,
   Sidecar,
 } from 'insidecar';
-import { postgresql } from 'insidecar/postgresql';
-import { redis } from 'insidecar/redis';
+import { postgresqlState } from 'insidecar/postgresql';
+import { redisState } from 'insidecar/redis';
 
 const [url = '', place = '', name = ''] = process.argv.slice(2);
 const quiet: Logger = {
@@ -18,7 +18,9 @@ const quiet: Logger = {
   warn() {},
   error: (details, message) => console.error(name, message, details),
 };
-const state = url.startsWith('redis') ? redis({ url, prefix: place }) : postgresql({ connection: url, schema: place });
+const state = url.startsWith('redis')
+  ? redisState({ url, prefix: place })
+  : postgresqlState({ connection: url, schema: place });
 const sidecar = new Sidecar({ appId: 'fleet', components: [durablePubSub('pubsub')], state, logger: quiet });
 const tell = (kind: string, what: string, id: string): void => {
   // The one that asked may have gone.

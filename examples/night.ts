@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { durablePubSub, type Logger, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 
 interface Order {
   readonly id: number;
@@ -24,7 +24,7 @@ async function open(bankIsUp: () => boolean): Promise<Sidecar> {
   const sidecar = new Sidecar({
     appId: 'shop',
     components: [durablePubSub('pubsub')],
-    state: embedded({ path }),
+    state: embeddedState(path),
     logger: quiet,
   });
   await sidecar.start();

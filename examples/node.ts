@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { memoryPubSub, nodeListener, Sidecar } from 'insidecar';
+import { memoryPubSub, nodeHandler, Sidecar } from 'insidecar';
 
 async function listen(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
@@ -31,7 +31,7 @@ const sidecar = new Sidecar({
   components: [memoryPubSub('pubsub')],
 });
 await sidecar.start();
-const api = createServer(nodeListener(sidecar));
+const api = createServer(nodeHandler(sidecar));
 const url = `http://127.0.0.1:${await listen(api)}`;
 
 const processed = new Promise((resolve) => sidecar.events.once('messageDelivered', resolve));

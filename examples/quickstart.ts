@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expressHandler, keyValueStore, type Logger, memoryPubSub, nodeListener, Sidecar } from 'insidecar';
+import { expressHandler, keyValueStore, type Logger, memoryPubSub, nodeHandler, Sidecar } from 'insidecar';
 import { inspect } from 'insidecar/inspector';
 import { asCurl, publishes, send } from './quickstart/publishes.ts';
 import { ordersService, shippingService } from './quickstart/services.ts';
@@ -84,7 +84,7 @@ let sidecarUrl = '';
 const token = process.env['INSPECTOR_TOKEN'] ?? randomUUID();
 const inspector = serve ? expressHandler(inspect(sidecars, { token, record: 'always' })) : undefined;
 const orders = ordersService(() => sidecarUrl, inspector);
-sidecarUrl = await listen(nodeListener(ordersSidecar), serve ? SIDECAR_PORT : 0);
+sidecarUrl = await listen(nodeHandler(ordersSidecar), serve ? SIDECAR_PORT : 0);
 const ordersUrl = await listen(orders, serve ? ORDERS_PORT : 0);
 
 console.log(`orders service ${ordersUrl}, its sidecar ${sidecarUrl}`);

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { durablePubSub, isSidecarError, keyValueStore, type Logger, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 
 interface Stock {
   readonly left: number;
@@ -25,7 +25,7 @@ const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 async function startShop(): Promise<Sidecar> {
   const sidecar = new Sidecar({
     appId: 'shop',
-    state: embedded({ path }),
+    state: embeddedState(path),
     // Every transaction on `orders` publishes what it saves: decided in its commit, so that none is lost.
     components: [
       keyValueStore('orders', { outbox: { pubsubName: 'pubsub', topic: 'saved' } }),

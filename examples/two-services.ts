@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { nodeListener, Sidecar } from 'insidecar';
+import { nodeHandler, Sidecar } from 'insidecar';
 
 async function listen(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1');
@@ -42,10 +42,10 @@ const billing = new Sidecar({
     ],
   },
 });
-const peers = createServer(nodeListener(billing.peers));
+const peers = createServer(nodeHandler(billing.peers));
 
 const shop = new Sidecar({ appId: 'shop', identity, nameResolution: { static: { billing: await listen(peers) } } });
-const api = createServer(nodeListener(shop));
+const api = createServer(nodeHandler(shop));
 const url = await listen(api);
 
 await Promise.all([billing.start(), shop.start()]);

@@ -1,6 +1,6 @@
 /**
  * A saga: an order reserves stock, charges a card and ships. When a step fails for good, what was done is undone, last
- * first. Each step is kept: with `state: embedded({ path })` a crash between any two of them loses nothing.
+ * first. Each step is kept: with `state: embeddedState(path)` a crash between any two of them loses nothing.
  * Run with `npx tsx examples/workflow-saga.ts`.
  */
 import { defineActivity, defineWorkflow, Sidecar } from 'insidecar';

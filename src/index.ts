@@ -9,11 +9,11 @@ export {
   type FastifyReplyLike,
   type FastifyRequestLike,
   type FastifySidecarPlugin,
-  fastifySidecar,
+  fastifyPlugin,
 } from './adapters/fastify.ts';
 export { type FallthroughFetchHandler, type FetchHandler, fetchHandler } from './adapters/fetch.ts';
 export { type KoaContextLike, type KoaMiddleware, koaHandler } from './adapters/koa.ts';
-export { type NodeListener, nodeListener } from './adapters/node.ts';
+export { type NodeHandler, nodeHandler } from './adapters/node.ts';
 export type { AppTarget, CallbackApp, RoutingApp } from './app/channel.ts';
 export type { FetchApp } from './app/fetch-app.ts';
 export type { AppHealthOptions } from './app/health.ts';
@@ -228,7 +228,7 @@ export {
   memoryConfiguration,
 } from './components/memory/memory-configuration.ts';
 export { type MemoryPubSubOptions, memoryPubSub } from './components/memory/memory-pubsub.ts';
-export { memoryStore } from './components/memory/memory-store.ts';
+export { memoryState } from './components/memory/memory-store.ts';
 export type {
   ComponentSubscription,
   ConsumerOptions,
@@ -311,7 +311,7 @@ export type { Definition } from './sidecar/register.ts';
 export { type ClosableServer, runUntilSignal } from './sidecar/run-until-signal.ts';
 
 export { Sidecar } from './sidecar/sidecar.ts';
-export { ConflictError, isConflict, isStateError, StateError, type StateErrorKind } from './state/errors.ts';
+export { ConflictError, isConflictError, isStateError, StateError, type StateErrorKind } from './state/errors.ts';
 export {
   type Batch,
   type Entry,

@@ -26,9 +26,9 @@ const ROOTS = [
   { type: 'SidecarOptions', file: 'sidecar/options.ts' },
   { title: 'memoryPubSub(name, …)', type: 'MemoryPubSubOptions', file: 'components/memory/memory-pubsub.ts' },
   { title: 'durablePubSub(name, …)', type: 'DurablePubSubOptions', file: 'components/durable/durable-pubsub.ts' },
-  { title: 'embedded(…)', type: 'EmbeddedOptions', file: 'components/embedded/index.ts' },
-  { title: 'postgresql(…)', type: 'PostgresqlOptions', file: 'components/postgresql/index.ts' },
-  { title: 'redis(…)', type: 'RedisOptions', file: 'components/redis/index.ts' },
+  { title: 'embeddedState(…)', type: 'EmbeddedOptions', file: 'components/embedded/index.ts' },
+  { title: 'postgresqlState(…)', type: 'PostgresqlOptions', file: 'components/postgresql/index.ts' },
+  { title: 'redisState(…)', type: 'RedisOptions', file: 'components/redis/index.ts' },
 ];
 
 const parsed = new Map();

@@ -4,11 +4,11 @@ import { PAYLOAD } from './payload.ts';
 
 const [task, path = '', count = '0'] = process.argv.slice(2);
 const { Sidecar, durablePubSub } = await loadBuilt();
-const { embedded } = await loadEmbedded();
+const { embeddedState } = await loadEmbedded();
 const BATCH = 1_000;
 
 const startedAt = performance.now();
-const sidecar = new Sidecar({ appId: 'bench', components: [durablePubSub('pubsub')], state: embedded({ path }) });
+const sidecar = new Sidecar({ appId: 'bench', components: [durablePubSub('pubsub')], state: embeddedState({ path }) });
 await sidecar.start();
 const startMs = performance.now() - startedAt;
 const reply: Record<string, number> = { startMs };

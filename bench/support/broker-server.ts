@@ -10,11 +10,11 @@ const { entry, factory, options } = JSON.parse(process.argv[3] ?? '{}') as {
   readonly factory: string;
   readonly options: object;
 };
-const { Sidecar, nodeListener } = await loadBuilt();
+const { Sidecar, nodeHandler } = await loadBuilt();
 const component = await defineBuilt({ entry, factory }, options);
 const sidecar = new Sidecar({ appId: 'bench', components: [component] });
 await sidecar.start();
-const server = createServer(nodeListener(sidecar));
+const server = createServer(nodeHandler(sidecar));
 // Connections lie idle while another contender has its turn.
 server.keepAliveTimeout = 0;
 server.listen(0, '127.0.0.1', () => serve({ port: (server.address() as AddressInfo).port }));

@@ -27,8 +27,8 @@ async function startSidecar(options: Partial<SidecarOptions>): Promise<Sidecar> 
 }
 
 async function durableState(): Promise<Pick<SidecarOptions, 'state'>> {
-  const { embedded } = await loadEmbedded(root);
-  return { state: embedded({ path: directory }) };
+  const { embeddedState } = await loadEmbedded(root);
+  return { state: embeddedState({ path: directory }) };
 }
 
 /** Units whose end is told from elsewhere than their beginning. */
@@ -68,7 +68,7 @@ const open = new Open();
 const figures: Readonly<Record<string, () => Promise<void>>> = {
   publish: async () => {
     const sidecar = await startSidecar({ components: [built.memoryPubSub('pubsub')] });
-    const server = createServer(built.nodeListener(sidecar));
+    const server = createServer(built.nodeHandler(sidecar));
     server.keepAliveTimeout = 0;
     server.listen(0, '127.0.0.1', () => serve({ port: (server.address() as AddressInfo).port }));
   },

@@ -184,17 +184,17 @@ const contenders: Readonly<Record<string, () => void | Promise<void>>> = {
   },
   http: async () => {
     const { sidecar, built } = await sidecarWith({ subscriptions, app: { port: Number(appPort) } });
-    served(createServer(built.nodeListener(sidecar)));
+    served(createServer(built.nodeHandler(sidecar)));
   },
   'http-durable': async () => {
     const { durablePubSub } = await loadBuilt();
-    const { embedded } = await loadEmbedded();
+    const { embeddedState } = await loadEmbedded();
     const path = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
     const app = { port: Number(appPort) };
-    const stored = { components: [durablePubSub('pubsub')], state: embedded({ path }) };
+    const stored = { components: [durablePubSub('pubsub')], state: embeddedState({ path }) };
     const { sidecar, built } = await sidecarWith({ subscriptions, app, ...stored });
     process.on('exit', () => rmSync(path, { recursive: true, force: true }));
-    served(createServer(built.nodeListener(sidecar)));
+    served(createServer(built.nodeHandler(sidecar)));
   },
 };
 

@@ -7,12 +7,12 @@ import { loadBuilt, loadEmbedded } from './built.ts';
 
 const [name = '', directory = ''] = process.argv.slice(2);
 const consumes = name.includes('deliver');
-const { Sidecar, durablePubSub, memoryPubSub, nodeListener } = await loadBuilt();
+const { Sidecar, durablePubSub, memoryPubSub, nodeHandler } = await loadBuilt();
 
 async function stateOf(): Promise<{ state?: StateDefinition }> {
   if (name.startsWith('memory')) return {};
-  const { embedded } = await loadEmbedded();
-  if (!name.includes('slow')) return { state: embedded({ path: directory }) };
+  const { embeddedState } = await loadEmbedded();
+  if (!name.includes('slow')) return { state: embeddedState({ path: directory }) };
   // An option that is not public, so from the source; its thread is the built one all the same.
   const { openEmbeddedStore } = await import('../../src/components/embedded/embedded-store.ts');
   const open: StateDefinition['open'] = (context) => openEmbeddedStore(directory, context, { syncDelayMs: 5 });
@@ -40,6 +40,6 @@ process.on('message', () => {
   delay.reset();
 });
 process.on('disconnect', () => process.exit(0));
-const server = createServer(nodeListener(sidecar));
+const server = createServer(nodeHandler(sidecar));
 server.keepAliveTimeout = 0;
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));

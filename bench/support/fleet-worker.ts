@@ -13,18 +13,18 @@ const MAX_CLOSE_MS = 10_000;
 const TOPICS = 16;
 
 async function stateOf(): Promise<StateDefinition> {
-  if (url === '') return (await loadEmbedded()).embedded({ path: place });
+  if (url === '') return (await loadEmbedded()).embeddedState({ path: place });
   const load = (name: string): Promise<unknown> => import(new URL(`../../dist/${name}.mjs`, import.meta.url).href);
   if (url.startsWith('redis')) {
-    const { redis } = (await load('redis')) as typeof import('../../src/components/redis/index.ts');
-    return redis({ url, prefix: place });
+    const { redisState } = (await load('redis')) as typeof import('../../src/components/redis/index.ts');
+    return redisState({ url, prefix: place });
   }
-  const { postgresql } = (await load('postgresql')) as typeof import('../../src/components/postgresql/index.ts');
-  return postgresql({ connection: url, schema: place });
+  const { postgresqlState } = (await load('postgresql')) as typeof import('../../src/components/postgresql/index.ts');
+  return postgresqlState({ connection: url, schema: place });
 }
 
 const openInsidecar: WorkerMaker = async (done) => {
-  const { Sidecar, defineActivity, defineWorkflow, durablePubSub, nodeListener } = await loadBuilt();
+  const { Sidecar, defineActivity, defineWorkflow, durablePubSub, nodeHandler } = await loadBuilt();
   const server = createServer((req, res) => listener(req, res));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const sidecar = new Sidecar({
@@ -34,7 +34,7 @@ const openInsidecar: WorkerMaker = async (done) => {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     identity: { keys: [{ secret: 'a shared secret of more than 32 bytes' }] },
   });
-  const listener = nodeListener(sidecar.peers);
+  const listener = nodeHandler(sidecar.peers);
   const step = defineActivity('step', async (order: typeof ORDER) => ({ ...order, orderId: order.orderId + 1 }));
   const sequence = defineWorkflow('sequence', async (ctx, order: typeof ORDER) => {
     const first = await ctx.callActivity(step, order);

@@ -89,10 +89,10 @@ const proxies: Readonly<Record<string, () => void | Promise<void>>> = {
     serve({ port: (app.server.address() as AddressInfo).port });
   },
   insidecar: async () => {
-    const { nodeListener, Sidecar } = await loadBuilt();
+    const { nodeHandler, Sidecar } = await loadBuilt();
     const sidecar = new Sidecar({ appId: 'bench', app: { port: Number(appPort) } });
     await sidecar.start();
-    listening(nodeListener(sidecar));
+    listening(nodeHandler(sidecar));
   },
 };
 

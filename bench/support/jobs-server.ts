@@ -11,13 +11,13 @@ export interface JobsServerArgument {
   readonly appPort?: number;
 }
 
-const { nodeListener, Sidecar } = await loadBuilt();
-const { embedded } = await loadEmbedded();
+const { nodeHandler, Sidecar } = await loadBuilt();
+const { embeddedState } = await loadEmbedded();
 const { path, appPort } = JSON.parse(process.argv[3] ?? '') as JobsServerArgument;
 
 const app = appPort === undefined ? undefined : { app: { port: appPort } };
-const sidecar = new Sidecar({ appId: 'bench', state: embedded({ path }), ...app });
+const sidecar = new Sidecar({ appId: 'bench', state: embeddedState({ path }), ...app });
 await sidecar.start();
-const server = createServer(nodeListener(sidecar));
+const server = createServer(nodeHandler(sidecar));
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 serve({ port: (server.address() as AddressInfo).port });

@@ -35,7 +35,7 @@ export class TwoHosts {
     { roundTripMs, isForwarded }: { readonly roundTripMs: number; readonly isForwarded: boolean },
   ): Promise<TwoHosts> {
     const clock = built.systemClock;
-    const memory = await built.memoryStore().open({ clock, logger: { debug() {}, info() {}, warn() {}, error() {} } });
+    const memory = await built.memoryState().open({ clock, logger: { debug() {}, info() {}, warn() {}, error() {} } });
     const hosts = new TwoHosts(built, memory, roundTripMs);
     for (let index = 0; index < 2; index++) await hosts.#join(isForwarded);
     await sleep(HAND_OVER_MS);
@@ -54,7 +54,7 @@ export class TwoHosts {
       address,
       ...(isForwarded ? { identity: { keys: [{ secret: 'a shared secret of more than 32 bytes' }] } } : {}),
     });
-    const listener = this.#built.nodeListener(sidecar.peers);
+    const listener = this.#built.nodeHandler(sidecar.peers);
     await sidecar.start();
     this.#sidecars.push(sidecar);
     this.#servers.push(server);

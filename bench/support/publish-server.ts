@@ -79,10 +79,10 @@ const floors: Readonly<Record<string, () => Server>> = {
 
 /** The same frameworks with the sidecar mounted. */
 async function mounted(sidecar: Sidecar): Promise<Server> {
-  const { expressHandler, fetchHandler, koaHandler, nodeListener } = await loadBuilt();
+  const { expressHandler, fetchHandler, koaHandler, nodeHandler } = await loadBuilt();
   if (adapter === 'express') return createServer(express().use(expressHandler(sidecar)));
   if (adapter === 'koa') return createServer(new Koa().use(koaHandler(sidecar)).callback());
-  return adapter === 'fetch' ? fetchServer(fetchHandler(sidecar)) : createServer(nodeListener(sidecar));
+  return adapter === 'fetch' ? fetchServer(fetchHandler(sidecar)) : createServer(nodeHandler(sidecar));
 }
 
 let delivered = 0;

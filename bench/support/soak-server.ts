@@ -16,13 +16,13 @@ export interface SoakSample {
 
 const MIB = 2 ** 20;
 const [appPort = '', path = ''] = process.argv.slice(2);
-const { Sidecar, defineActivity, defineWorkflow, durablePubSub, memoryPubSub, nodeListener } = await loadBuilt();
-const { embedded } = await loadEmbedded();
+const { Sidecar, defineActivity, defineWorkflow, durablePubSub, memoryPubSub, nodeHandler } = await loadBuilt();
+const { embeddedState } = await loadEmbedded();
 
 const sidecar = new Sidecar({
   appId: 'soak',
   components: [durablePubSub('durable'), memoryPubSub('memory')],
-  state: embedded({ path }),
+  state: embeddedState({ path }),
   subscriptions: ['durable', 'memory'].map((pubsubname) => ({ pubsubname, topic: 'orders', route: '/orders' })),
   app: { port: Number(appPort) },
 });
@@ -48,6 +48,6 @@ process.on('message', () => {
   delay.reset();
 });
 process.on('disconnect', () => void sidecar.stop().then(() => process.exit(0)));
-const server = createServer(nodeListener(sidecar));
+const server = createServer(nodeHandler(sidecar));
 server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));

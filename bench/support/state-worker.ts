@@ -21,8 +21,8 @@ const { store, url } = JSON.parse(argument) as { readonly store: string; readonl
 const load = (name: string): Promise<unknown> => import(new URL(`../../dist/${name}.mjs`, import.meta.url).href);
 
 async function definitionOf(): Promise<KeyValueDefinition> {
-  const { keyValueStore, memoryStore } = await loadBuilt();
-  if (store === 'memory') return keyValueStore(STORE, { store: memoryStore() });
+  const { keyValueStore, memoryState } = await loadBuilt();
+  if (store === 'memory') return keyValueStore(STORE, { store: memoryState() });
   if (store === 'sqlite') return (await loadEmbedded()).sqliteStateStore(STORE, { file: url });
   if (store === 'redis') {
     const { redisStateStore } = (await load('redis')) as typeof import('../../src/components/redis/index.ts');

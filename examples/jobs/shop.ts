@@ -16,7 +16,7 @@ export async function openShop(clock: Clock, say: (line: string) => void): Promi
     },
   };
 
-  // Without `state` jobs live in memory; `state: embedded({ path })` keeps them on disk.
+  // Without `state` jobs live in memory; `state: embeddedState(path)` keeps them on disk.
   const sidecar = new Sidecar({
     appId: 'shop',
     app,

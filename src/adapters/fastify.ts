@@ -45,11 +45,11 @@ export type FastifySidecarPlugin = (instance: FastifyLike, options: object, done
  * @example
  * ```ts
  * const sidecar = new Sidecar({ appId: 'orders', apiToken, app: { listener: app } });
- * await app.register(fastifySidecar(sidecar), { prefix: '/internal' });
+ * await app.register(fastifyPlugin(sidecar), { prefix: '/internal' });
  * ```
  * @public
  */
-export function fastifySidecar(sidecar: RequestHandler, options: AdapterOptions = {}): FastifySidecarPlugin {
+export function fastifyPlugin(sidecar: RequestHandler, options: AdapterOptions = {}): FastifySidecarPlugin {
   checkMounted(sidecar, options);
   return (instance, _options, done) => {
     const prefix = instance.prefix + (options.prefix ?? '');

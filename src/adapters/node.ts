@@ -13,18 +13,18 @@ import type { ParsedBody } from './parsed-body.ts';
 import { joinPipeline } from './pipeline.ts';
 
 /** A listener for node:http's `createServer`; calls `next` for requests to pass on. @public */
-export type NodeListener = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
+export type NodeHandler = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
 
 /**
  * Mounts the sidecar on `node:http`.
  *
  * @example
  * ```ts
- * createServer(nodeListener(sidecar)).listen(3500, '127.0.0.1');
+ * createServer(nodeHandler(sidecar)).listen(3500, '127.0.0.1');
  * ```
  * @public
  */
-export function nodeListener(sidecar: RequestHandler, options: AdapterOptions = {}): NodeListener {
+export function nodeHandler(sidecar: RequestHandler, options: AdapterOptions = {}): NodeHandler {
   checkMounted(sidecar, options);
   return (req, res, next) => {
     const passOn = next ?? ((): void => void res.writeHead(404).end());

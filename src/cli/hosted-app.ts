@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { type NodeListener, nodeListener } from '../adapters/node.ts';
+import { type NodeHandler, nodeHandler } from '../adapters/node.ts';
 import { accepts } from '../app/http-channel.ts';
 import { SECRET_VARIABLE } from '../security/identity-options.ts';
 import { Sidecar } from '../sidecar/sidecar.ts';
@@ -61,7 +61,7 @@ export class HostedApp {
   /** Opens the port and makes the sidecar. @throws Failure or SidecarError if that fails. */
   static async open(settings: AppSettings, logger: Logger, deps: SessionDeps): Promise<HostedApp> {
     const { run } = deps;
-    let listener: NodeListener = (_req, res) => void res.writeHead(503, { 'retry-after': '1' }).end();
+    let listener: NodeHandler = (_req, res) => void res.writeHead(503, { 'retry-after': '1' }).end();
     const { servers, port } = await listenOnAll(run.listenAddresses, {
       port: settings.httpPort ?? 0,
       listener: (req, res) => listener(req, res),
@@ -76,7 +76,7 @@ export class HostedApp {
     const address = run.advertisedHost === undefined ? url : `http://${urlHost(run.advertisedHost)}:${port}`;
     try {
       const sidecar = new Sidecar(sidecarOptions(settings, { ...deps, logger, address }));
-      listener = nodeListener(sidecar);
+      listener = nodeHandler(sidecar);
       return new HostedApp({ settings, logger, sidecar }, { servers, port, url }, deps);
     } catch (error) {
       for (const server of servers) server.close();

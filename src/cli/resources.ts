@@ -50,7 +50,7 @@ export async function readResources(apps: readonly AppSettings[], settings: Reso
 
 /** Loaded on demand: many runs keep their state in memory. */
 async function onDisk(path: string): Promise<StateDefinition> {
-  return (await import('../components/embedded/index.ts')).embedded({ path });
+  return (await import('../components/embedded/index.ts')).embeddedState(path);
 }
 
 /** Throws the errors of all applications together, so that all files can be fixed at once. */

@@ -1,5 +1,5 @@
 import { sharedState } from '../cluster/shared-state.ts';
-import { memoryStore } from '../components/memory/memory-store.ts';
+import { memoryState } from '../components/memory/memory-store.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
 import { VERSION } from '../version.ts';
@@ -138,7 +138,7 @@ async function appsOf(
 
 /** One store for all applications: each keeps its own data in it, and they find each other through it. */
 function runState(
-  state: StateDefinition = memoryStore(),
+  state: StateDefinition = memoryState(),
   { clock }: CommandContext,
   onLost: () => void,
 ): StateDefinition {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { embedded } from '../components/embedded/index.ts';
-import { postgresql } from '../components/postgresql/index.ts';
-import { redis } from '../components/redis/index.ts';
+import { embeddedState } from '../components/embedded/index.ts';
+import { postgresqlState } from '../components/postgresql/index.ts';
+import { redisState } from '../components/redis/index.ts';
 import { formatFinding, loadResources } from '../resources/index.ts';
 import type { StateContext, StateDefinition, StateStore } from '../state/store.ts';
 import type { CommandContext } from './command-context.ts';
@@ -27,8 +27,8 @@ export interface StateFlag {
  */
 export async function stateAt(given: string, flag: StateFlag, context: CommandContext): Promise<StateDefinition> {
   const { name, isThere, command } = flag;
-  if (/^postgres(ql)?:\/\//i.test(given)) return postgresql({ connection: given });
-  if (/^rediss?:\/\//i.test(given)) return redis({ url: given });
+  if (/^postgres(ql)?:\/\//i.test(given)) return postgresqlState({ connection: given });
+  if (/^rediss?:\/\//i.test(given)) return redisState({ url: given });
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(given)?.[1];
   if (scheme !== undefined)
     throw misuse(`--${name} has a URL of ${scheme}: expected postgresql, postgres, redis or rediss`, command);
@@ -36,7 +36,7 @@ export async function stateAt(given: string, flag: StateFlag, context: CommandCo
   if (/\.ya?ml$/.test(path)) return ofFile(path, flag, context);
   if (isThere && !existsSync(join(path, 'state.db')))
     throw misuse(`--${name} ${JSON.stringify(given)} is no directory with state: there is no state.db in it`, command);
-  return embedded({ path });
+  return embeddedState({ path });
 }
 
 async function ofFile(path: string, { appId = 'app', command }: StateFlag, context: CommandContext) {

@@ -1,4 +1,4 @@
-import { isConflict } from '../state/errors.ts';
+import { isConflictError } from '../state/errors.ts';
 import type { StateStore } from '../state/store.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -63,7 +63,7 @@ export class Handover {
       return false;
     } catch (error) {
       // Another host took them meanwhile.
-      if (isConflict(error)) return false;
+      if (isConflictError(error)) return false;
       logger.warn({ error }, 'shards could not be handed over: will be tried again');
       return true;
     } finally {

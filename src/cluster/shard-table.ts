@@ -1,4 +1,4 @@
-import { ConflictError, isConflict } from '../state/errors.ts';
+import { ConflictError, isConflictError } from '../state/errors.ts';
 import type { Precondition } from '../state/store.ts';
 import { type Clock, type DualInstant, msSince } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -101,7 +101,7 @@ export class ShardTable implements Shards {
   }
 
   isFenced(error: unknown): boolean {
-    if (!isConflict(error) || !error.key.startsWith(this.#deps.layout.prefix)) return false;
+    if (!isConflictError(error) || !error.key.startsWith(this.#deps.layout.prefix)) return false;
     this.#deps.onDoubt();
     return true;
   }

@@ -21,7 +21,7 @@ import { StoreView } from './store-view.ts';
  *
  * @example
  * ```ts
- * const state = sharedState(embedded({ path: './state' }));
+ * const state = sharedState(embeddedState({ path: './state' }));
  * const orders = new Sidecar({ appId: 'orders', state });
  * const billing = new Sidecar({ appId: 'billing', state });
  * ```

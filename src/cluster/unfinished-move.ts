@@ -1,4 +1,4 @@
-import { isConflict, StateError } from '../state/errors.ts';
+import { isConflictError, StateError } from '../state/errors.ts';
 import { keyOf } from '../state/keys.ts';
 import type { Precondition, StateStore } from '../state/store.ts';
 
@@ -18,7 +18,7 @@ export async function refuseUnfinishedMove(store: StateStore, place: string): Pr
 
 /** Whether a commit was refused because of the mark. */
 export function isMarkConflict(error: unknown): boolean {
-  return isConflict(error) && error.key === MARK_KEY;
+  return isConflictError(error) && error.key === MARK_KEY;
 }
 
 export function unfinishedError(what: string, cause?: unknown): StateError {

@@ -1,4 +1,4 @@
-import { isConflict, isStateError } from '../state/errors.ts';
+import { isConflictError, isStateError } from '../state/errors.ts';
 import type { Batch, Precondition, Put, StateStore } from '../state/store.ts';
 import { outside } from '../util/outside.ts';
 import { setImmediate } from '../util/timers.ts';
@@ -146,12 +146,12 @@ function bytesOf({ put }: Change): number {
 
 /** Whether a single change may have caused the error. */
 function mayBeOfOne(error: unknown): boolean {
-  return isConflict(error) || (isStateError(error) && (error.kind === 'invalid' || error.kind === 'full'));
+  return isConflictError(error) || (isStateError(error) && (error.kind === 'invalid' || error.kind === 'full'));
 }
 
 /** Whether the change requires the precondition that failed. */
 function isCulprit({ change: { require, fence } }: PendingCommit, error: unknown): boolean {
-  if (!isConflict(error)) return false;
+  if (!isConflictError(error)) return false;
   return fence?.key === error.key || (require ?? NONE).some(({ key }: Precondition) => key === error.key);
 }
 

@@ -1,6 +1,6 @@
 import type { ShardHosts } from '../cluster/shards.ts';
 import type { Damages } from '../state/damages.ts';
-import { isConflict } from '../state/errors.ts';
+import { isConflictError } from '../state/errors.ts';
 import type { KeyedEntry, KeyRange, Precondition, StateStore } from '../state/store.ts';
 import { readValue, withFormat } from '../state/values.ts';
 import type { Change } from './commit-batcher.ts';
@@ -89,7 +89,7 @@ export class StandIns<Need> {
   /** Whether an error says that another host has the work now. */
   isFenced(error: unknown): boolean {
     if (this.#deps.owned.isFenced(error)) return true;
-    if (!isConflict(error) || !error.key.startsWith(this.#deps.range.from)) return false;
+    if (!isConflictError(error) || !error.key.startsWith(this.#deps.range.from)) return false;
     void this.changed([error.key]).catch(() => undefined);
     return true;
   }
@@ -186,7 +186,7 @@ export class StandIns<Need> {
       else this.#note(id, standInOf(content, version));
       return true;
     } catch (error) {
-      if (!isConflict(error)) throw error;
+      if (!isConflictError(error)) throw error;
       owned.isFenced(error);
       await this.changed([key]);
       return false;

@@ -1,12 +1,12 @@
 import { join, resolve } from 'node:path';
 import type { AnyStoreDefinition } from '../components/any-component.ts';
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
-import { embedded } from '../components/embedded/index.ts';
+import { embeddedState } from '../components/embedded/index.ts';
 import { EnvironmentSecrets, environmentSecrets } from '../components/local/environment-secrets.ts';
 import { fileConfiguration, parseConfigurationFile } from '../components/local/file-configuration.ts';
 import { FileSecrets, readSecrets } from '../components/local/file-secrets.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
-import { memoryStore } from '../components/memory/memory-store.ts';
+import { memoryState } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import type { TopicWildcards } from '../components/topic-patterns.ts';
 import { messageOf } from '../errors.ts';
@@ -50,7 +50,7 @@ export interface ReadComponents {
 /** State in a directory. */
 export function stateOnDisk(directory: string): StateWish {
   const path = resolve(directory);
-  return { definition: embedded({ path }), path };
+  return { definition: embeddedState({ path }), path };
 }
 
 /** A component of a supported type. */
@@ -126,7 +126,7 @@ class ComponentMaker {
       case 'broker-pubsub':
         return this.#addBrokerPubSub(known, values, report);
       case 'memory-state':
-        return this.#addState(known, { values, report }, { definition: memoryStore() });
+        return this.#addState(known, { values, report }, { definition: memoryState() });
       case 'embedded-state':
         return this.#addState(known, { values, report }, this.#onDisk(values.get('path')));
       case 'postgresql-state':

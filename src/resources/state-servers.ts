@@ -1,6 +1,6 @@
-import { type PostgresqlOptions, postgresql } from '../components/postgresql/index.ts';
+import { type PostgresqlOptions, postgresqlState } from '../components/postgresql/index.ts';
 import { isSchemaName, SCHEMA_FORM } from '../components/postgresql/schema.ts';
-import { type RedisOptions, redis } from '../components/redis/index.ts';
+import { type RedisOptions, redisState } from '../components/redis/index.ts';
 import { isStateError } from '../state/errors.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { ComponentRole } from './component-types.ts';
@@ -20,10 +20,10 @@ export function serverState(role: ServerRole, source: MetadataSource): StateDefi
   try {
     if (role === 'postgresql-state') {
       const options = postgresqlOptions(reader);
-      return reader.hasProblem ? undefined : postgresql(options);
+      return reader.hasProblem ? undefined : postgresqlState(options);
     }
     const options = redisOptions(reader);
-    return reader.hasProblem ? undefined : redis(options);
+    return reader.hasProblem ? undefined : redisState(options);
   } catch (error) {
     if (!isStateError(error)) throw error;
     reader.problem(

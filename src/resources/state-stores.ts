@@ -1,5 +1,5 @@
 import type { AnyStoreDefinition } from '../components/any-component.ts';
-import { embedded } from '../components/embedded/index.ts';
+import { embeddedState } from '../components/embedded/index.ts';
 import { keyValueStore } from '../components/key-value/index.ts';
 import type { EncryptionKey, KeyValueDefinition, StateStoreOptions } from '../components/key-value.ts';
 import { KEY_SEPARATOR } from '../components/key-value-options.ts';
@@ -67,7 +67,7 @@ function placeOf({ wish }: StateComponent, engine: StateWish | undefined): { rea
   if (wish.definition.type === 'memory') return { store: wish.definition };
   const isOwn = engine?.definition === wish.definition || (wish.path !== undefined && wish.path === engine?.path);
   if (isOwn) return {};
-  return { store: wish.path === undefined ? wish.definition : embedded({ path: wish.path }) };
+  return { store: wish.path === undefined ? wish.definition : embeddedState({ path: wish.path }) };
 }
 
 /** Reads the options of the state API for a store of any type. */

@@ -22,13 +22,13 @@ function appMistake(app: unknown): string | undefined {
 
 function stateMistake(state: unknown): string | undefined {
   if (isFunction(state))
-    return 'options.state is a function: expected what such a function returns, as in { state: memoryStore() }';
+    return 'options.state is a function: expected what such a function returns, as in { state: memoryState() }';
   if (typeof state !== 'string') return undefined;
   // A URL may have a password in it.
   if (/^postgres(ql)?:/i.test(state))
-    return 'options.state is a URL: expected postgresql({ connection: url }) of insidecar/postgresql';
-  if (/^rediss?:/i.test(state)) return 'options.state is a URL: expected redis({ url }) of insidecar/redis';
-  return `options.state is ${shown(state)}: expected embedded({ path: ${shown(state)} }) of insidecar/embedded`;
+    return 'options.state is a URL: expected postgresqlState(url) of insidecar/postgresql';
+  if (/^rediss?:/i.test(state)) return 'options.state is a URL: expected redisState(url) of insidecar/redis';
+  return `options.state is ${shown(state)}: expected embeddedState(${shown(state)}) of insidecar/embedded`;
 }
 
 function componentsMistake(components: unknown): string | undefined {

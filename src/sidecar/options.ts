@@ -23,7 +23,7 @@ import {
   type WorkflowsSettings,
 } from '../blocks/workflow/options.ts';
 import type { AnyComponentDefinition } from '../components/any-component.ts';
-import { memoryStore } from '../components/memory/memory-store.ts';
+import { memoryState } from '../components/memory/memory-store.ts';
 import { SidecarError } from '../errors.ts';
 import { HOST_NAME } from '../http/browser-guard.ts';
 import { HEAD_LIMIT_BYTES } from '../http/head-limit.ts';
@@ -64,7 +64,7 @@ export interface SidecarOptions {
   /** Components of every building block, such as `memoryPubSub('pubsub')`, those of brokers, and `keyValueStore('orders')`. Default: none. */
   readonly components?: readonly AnyComponentDefinition[] | undefined;
   /**
-   * The store of durable state: `embedded({ path })` keeps it in a directory, `postgresql(…)` and `redis(…)` keep it on a
+   * The store of durable state: `embeddedState({ path })` keeps it in a directory, `postgresqlState(…)` and `redisState(…)` keep it on a
    * server for several processes and machines. Default: in memory.
    */
   readonly state?: StateDefinition | undefined;
@@ -309,7 +309,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     stopTimeoutMs: msOf(given.stopTimeout) ?? 10_000,
     ...tokens,
     clock: clockOutside(given.clock ?? systemClock),
-    state: given.state ?? memoryStore(),
+    state: given.state ?? memoryState(),
     identity: given.identity ?? identityOf(environment),
     httpEndpoints: given.httpEndpoints ?? [],
     resiliency: given.resiliency ?? [],

@@ -60,7 +60,7 @@ export class StateError extends Error {
 
 /**
  * A precondition of a batch did not hold, so nothing of the batch was written. Read, decide and commit again. Recognise
- * it with {@link isConflict}.
+ * it with {@link isConflictError}.
  *
  * @public
  */
@@ -83,7 +83,7 @@ export function isStateError(value: unknown): value is StateError {
 }
 
 /** Whether a thrown value is a {@link ConflictError}, from this or another copy of the package. @public */
-export function isConflict(value: unknown): value is ConflictError {
+export function isConflictError(value: unknown): value is ConflictError {
   return isStateError(value) && value.kind === 'conflict';
 }
 

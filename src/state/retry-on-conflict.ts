@@ -1,4 +1,4 @@
-import { isConflict } from './errors.ts';
+import { isConflictError } from './errors.ts';
 
 /**
  * Makes a change, and makes it again while concurrent changes conflict with it. Each try has to read again.
@@ -15,7 +15,7 @@ export async function retryOnConflict<T>(
     try {
       return await change();
     } catch (error) {
-      if (!isConflict(error) || tries >= maxTries) throw error;
+      if (!isConflictError(error) || tries >= maxTries) throw error;
       onConflict?.();
     }
   }

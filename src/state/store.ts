@@ -197,7 +197,7 @@ export interface StateContext {
   readonly logger: Logger;
 }
 
-/** The state store that a sidecar uses, such as `embedded({ path })`: the option `state`. @public */
+/** The state store that a sidecar uses, such as `embeddedState({ path })`: the option `state`. @public */
 export interface StateDefinition {
   /** A short name of the engine, for metadata and messages. */
   readonly type: string;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isConflict } from '../state/errors.ts';
+import { isConflictError } from '../state/errors.ts';
 import type { Batch } from '../state/store.ts';
 import { keysOf, onStore, put, rejectsWith, type StoreCase, textOf } from './store-case.ts';
 
@@ -51,7 +51,7 @@ export const committing: readonly StoreCase[] = [
       { key: 'b', version },
     ] as const;
     await assert.rejects(store.commit({ require, put: [put('a', 'new'), put('c')], delete: ['d'] }), (error) => {
-      assert.ok(isConflict(error));
+      assert.ok(isConflictError(error));
       assert.equal(error.key, 'b');
       return true;
     });
@@ -68,7 +68,10 @@ export const committing: readonly StoreCase[] = [
       assert.ok(found.every((entry) => entry.version === version && textOf(entry.value) === entry.key));
       const last = keys[count - 1];
       const require = keys.map((key) => ({ key, version: key === last ? version + 1 : version }));
-      await assert.rejects(store.commit({ require, delete: keys }), (error) => isConflict(error) && error.key === last);
+      await assert.rejects(
+        store.commit({ require, delete: keys }),
+        (error) => isConflictError(error) && error.key === last,
+      );
       assert.equal((await store.scan({ ...within, limit: count + 1 })).length, count);
       const right = keys.map((key) => ({ key, version }));
       await store.commit({ require: right, put: [put('other')], delete: keys });
@@ -125,7 +128,7 @@ export const committing: readonly StoreCase[] = [
         const refused = batch.require.find(({ key, version: wanted }) => (present.get(key) ?? 'absent') !== wanted);
         const outcome = outcomes[index];
         if (outcome?.status === 'rejected')
-          assert.equal(isConflict(outcome.reason) && outcome.reason.key, refused?.key);
+          assert.equal(isConflictError(outcome.reason) && outcome.reason.key, refused?.key);
         else assert.equal(refused, undefined, `commit ${index} was made, and ${refused?.key} was not as it required`);
         if (refused !== undefined) continue;
         for (const { key } of batch.put) present.set(key, 'later');
@@ -142,7 +145,7 @@ export const committing: readonly StoreCase[] = [
     const outcomes = await Promise.allSettled(attempts);
     const winners = outcomes.flatMap((outcome, index) => (outcome.status === 'fulfilled' ? [index] : []));
     assert.equal(winners.length, 1);
-    for (const outcome of outcomes) assert.ok(outcome.status === 'fulfilled' || isConflict(outcome.reason));
+    for (const outcome of outcomes) assert.ok(outcome.status === 'fulfilled' || isConflictError(outcome.reason));
     assert.equal(textOf((await store.get('a'))?.value), `${winners[0]}`);
     assert.deepEqual(await keysOf(store, { from: 'by-', to: 'by.' }), [`by-${winners[0]}`]);
   }),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isConflict } from '../state/errors.ts';
+import { isConflictError } from '../state/errors.ts';
 import type { StateStore } from '../state/store.ts';
 import { put, type StoreCase, textOf } from './store-case.ts';
 
@@ -31,7 +31,7 @@ async function increment(store: StateStore, key: string): Promise<number> {
     try {
       return await store.commit({ require: [{ key, version: entry?.version ?? 'absent' }], put: [put(key, text)] });
     } catch (error) {
-      if (!isConflict(error)) throw error;
+      if (!isConflictError(error)) throw error;
     }
   }
 }
@@ -42,7 +42,7 @@ async function isWritten(commit: Promise<number>): Promise<boolean> {
     await commit;
     return true;
   } catch (error) {
-    if (isConflict(error)) return false;
+    if (isConflictError(error)) return false;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import fastify from 'fastify';
-import { fastifySidecar } from '../../src/adapters/fastify.ts';
+import { fastifyPlugin } from '../../src/adapters/fastify.ts';
 import { behind, conforms } from './serve.ts';
 
 conforms(
@@ -9,7 +9,7 @@ conforms(
       reply.hijack();
       behind(request.raw, reply.raw);
     });
-    await app.register(fastifySidecar(handler, options), mountPath === undefined ? {} : { prefix: mountPath });
+    await app.register(fastifyPlugin(handler, options), mountPath === undefined ? {} : { prefix: mountPath });
     const url = await app.listen({ port: 0, host: '127.0.0.1' });
     return {
       url,

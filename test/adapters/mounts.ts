@@ -5,10 +5,10 @@ import fastify from 'fastify';
 import Koa from 'koa';
 import {
   expressHandler,
-  fastifySidecar,
+  fastifyPlugin,
   fetchHandler,
   koaHandler,
-  nodeListener,
+  nodeHandler,
   type RequestHandler,
 } from '../../src/index.ts';
 import { untilEnd } from '../inspector/inspected.ts';
@@ -28,7 +28,7 @@ function expressApp(make: typeof express, useParser: boolean): Mount {
 
 /** Every adapter, as frameworks mount it. */
 export const MOUNTS: Readonly<Record<string, Mount>> = {
-  'node:http': (handler, prefix) => nodeListener(handler, { prefix }),
+  'node:http': (handler, prefix) => nodeHandler(handler, { prefix }),
   'Express 4': expressApp(express4 as unknown as typeof express, false),
   'Express 5': expressApp(express, false),
   'Express 5 after a body parser': expressApp(express, true),
@@ -51,7 +51,7 @@ export const MOUNTS: Readonly<Record<string, Mount>> = {
   },
   Fastify: async (handler, prefix) => {
     const app = fastify();
-    await app.register(fastifySidecar(handler), prefix === '' ? {} : { prefix });
+    await app.register(fastifyPlugin(handler), prefix === '' ? {} : { prefix });
     await app.ready();
     untilEnd({ [Symbol.asyncDispose]: async () => void (await app.close()) });
     return app.routing as RequestListener;

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import express from 'express';
 import { expect, test } from 'vitest';
-import { nodeListener } from '../../src/adapters/node.ts';
+import { nodeHandler } from '../../src/adapters/node.ts';
 import { readBody } from '../../src/http/body.ts';
 import { NO_CONTENT, type SidecarRequest } from '../../src/http/message.ts';
 import { memoryPubSub, Sidecar } from '../../src/index.ts';
@@ -14,7 +14,7 @@ import { behind, conforms, serve } from './serve.ts';
 
 conforms(
   (handler, { bodyParser, ...options } = {}) => {
-    const listener = nodeListener(handler, options);
+    const listener = nodeHandler(handler, options);
     const parser = bodyParser === undefined ? undefined : expressParser(bodyParser, express);
     return serve((req, res) => {
       const answer = (): void => listener(req, res, () => behind(req, res));
@@ -36,7 +36,7 @@ test('answers 500 when what another middleware has parsed cannot be written out 
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
   await using sidecar = new Sidecar({ appId: 'a', components: [memoryPubSub('pubsub')], logger });
   await sidecar.start();
-  const listener = nodeListener(sidecar);
+  const listener = nodeHandler(sidecar);
   await using server = await listen((req, res) => {
     req.resume().once('end', () => listener(Object.assign(req, { body: bodies.shift() }), res));
   });
@@ -49,7 +49,7 @@ test('answers 500 when what another middleware has parsed cannot be written out 
 test('requests that are sent one behind the other keep their order, however large and in whatever form', async () => {
   const bodies: string[] = [];
   await using server = await listen(
-    nodeListener({
+    nodeHandler({
       handle: async (request) => {
         bodies.push((await readBody(request, 100_000)).toString().slice(0, 3));
         return NO_CONTENT;
@@ -84,7 +84,7 @@ test.each<[how: string, pieces: string[], prepare: (req: IncomingMessage) => voi
   await using server = await listen((req, res) => {
     prepare(req);
     req.once('close', () => Object.assign(seen, { hasEnded: req.complete && req.readableEnded }));
-    nodeListener({
+    nodeHandler({
       handle: async (request) => {
         const body = await readBody(request, 10);
         Object.assign(seen, { body: body.toString(), listens: req.listenerCount('data') > 0 });
@@ -113,7 +113,7 @@ test.each<[who: string, listens: (req: IncomingMessage) => void]>([
   const bodies: string[] = [];
   await using server = await listen((req, res) => {
     listens(req);
-    nodeListener({
+    nodeHandler({
       handle: async (request) => {
         bodies.push((await readBody(request, 20)).toString());
         return NO_CONTENT;
@@ -135,7 +135,7 @@ test.each<[who: string, listens: (req: IncomingMessage) => void]>([
   ['that pipes it on', (req) => req.pipe(new PassThrough()).resume()],
 ])('reads all of a body beside another listener of the server %s', async (_, listens) => {
   const bodies: string[] = [];
-  const listener = nodeListener({
+  const listener = nodeHandler({
     handle: async (request) => {
       bodies.push((await readBody(request, 20)).toString());
       return NO_CONTENT;
@@ -154,7 +154,7 @@ test('refuses a body that somebody else discards before it is read', async () =>
       readBody(request, 20)
         .catch((error) => errors.push(error))
         .then(() => NO_CONTENT);
-    nodeListener({ handle })(req, res);
+    nodeHandler({ handle })(req, res);
     req.resume();
   });
   await send(server.url, 'POST', '/', { body: 'gone' });
@@ -171,7 +171,7 @@ test('a request of another class than those of Node may fail at once', async () 
       readBody(request, 5)
         .then(() => never, resolve)
         .then(() => never);
-    nodeListener({ handle })(req as unknown as IncomingMessage, res as unknown as ServerResponse);
+    nodeHandler({ handle })(req as unknown as IncomingMessage, res as unknown as ServerResponse);
   });
   req.destroy(new Error('cut off'));
   expect(String(await failed)).toContain('cut off');

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { expect, test, vi } from 'vitest';
-import { nodeListener } from '../../src/index.ts';
+import { nodeHandler } from '../../src/index.ts';
 import { listen } from '../support/http.ts';
 import { startInvocation } from '../support/invocation-world.ts';
 
@@ -23,7 +23,7 @@ async function pipelined() {
       else answer(req.url ?? '', res);
     },
   });
-  const api = nodeListener(world.sidecar);
+  const api = nodeHandler(world.sidecar);
   const server = await listen((req, res) => {
     seen.received++;
     api(req, res);

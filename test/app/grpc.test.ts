@@ -5,7 +5,7 @@ import { decodeInvokeResponse, encodeInvokeRequest } from '../../src/app/grpc-me
 import { loadGrpc } from '../../src/app/grpc-module.ts';
 import type { AppTransport } from '../../src/app/transport.ts';
 import { request } from '../../src/http/message.ts';
-import { type AppOptions, nodeListener, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { type AppOptions, nodeHandler, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { patientClock } from '../support/clock.ts';
 import { type Listening, listen, send } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
@@ -247,7 +247,7 @@ async function start(port: number, options: SidecarOptions = {}): Promise<Runnin
   const logger = new RecordingLogger();
   const clock = patientClock();
   const sidecar = new Sidecar({ appId: 'shop', app: { port, protocol: 'grpc' }, clock, logger, ...options });
-  const server = await listen(nodeListener(sidecar));
+  const server = await listen(nodeHandler(sidecar));
   await sidecar.start();
   return {
     sidecar,

@@ -6,10 +6,10 @@ import fastify from 'fastify';
 import { Hono } from 'hono';
 import Koa from 'koa';
 import { expressHandler } from '../../src/adapters/express.ts';
-import { fastifySidecar } from '../../src/adapters/fastify.ts';
+import { fastifyPlugin } from '../../src/adapters/fastify.ts';
 import { fetchHandler } from '../../src/adapters/fetch.ts';
 import { koaHandler } from '../../src/adapters/koa.ts';
-import { nodeListener } from '../../src/adapters/node.ts';
+import { nodeHandler } from '../../src/adapters/node.ts';
 import { AppChannel, type AppChannelOptions, type AppTarget, openTransport } from '../../src/app/channel.ts';
 import type { RequestListener } from '../../src/app/in-process.ts';
 import type { Handler } from '../../src/http/message.ts';
@@ -39,14 +39,14 @@ export const listenerWays: Readonly<
 
 /** The same application as each kind that the sidecar takes. */
 export const appWays: Readonly<Record<string, (app: Handler) => Promise<[AppTarget, () => Promise<void>]>>> = {
-  'over a port': (handle) => listenerWays['over a port']!(nodeListener({ handle })),
-  'node listener': async (handle) => [{ listener: nodeListener({ handle }) }, async () => undefined],
+  'over a port': (handle) => listenerWays['over a port']!(nodeHandler({ handle })),
+  'node listener': async (handle) => [{ listener: nodeHandler({ handle }) }, async () => undefined],
   'Express 5': async (handle) => [{ listener: express().use(expressHandler({ handle })) }, async () => undefined],
   'Express 4': async (handle) => [{ listener: express4().use(expressHandler({ handle })) }, async () => undefined],
   Koa: async (handle) => [{ listener: new Koa().use(koaHandler({ handle })) }, async () => undefined],
   Fastify: async (handle) => {
     const app = fastify();
-    await app.register(fastifySidecar({ handle }));
+    await app.register(fastifyPlugin({ handle }));
     return [{ listener: app }, () => app.close()];
   },
   'fetch function': async (handle) => [{ fetch: fetchHandler({ handle }) }, async () => undefined],

@@ -8,7 +8,7 @@ import fastify from 'fastify';
 import { Hono } from 'hono';
 import Koa from 'koa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expressHandler, fastifySidecar, fetchHandler, koaHandler, nodeListener } from '../../src/index.ts';
+import { expressHandler, fastifyPlugin, fetchHandler, koaHandler, nodeHandler } from '../../src/index.ts';
 import type { Inspector } from '../../src/inspector/index.ts';
 import { fetchListener } from '../adapters/fetch-bridge.ts';
 import { listen } from '../support/http.ts';
@@ -22,7 +22,7 @@ type Mount = (inspector: Inspector, path: string) => RequestListener | Promise<R
 const optionsFor = (path: string): { readonly prefix?: string } => (path === '/' ? {} : { prefix: path });
 
 const ADAPTERS: Readonly<Record<string, Mount>> = {
-  node: (inspector, path) => nodeListener(inspector, optionsFor(path)),
+  node: (inspector, path) => nodeHandler(inspector, optionsFor(path)),
   'Express 4': (inspector, path) => express4().use(path, expressHandler(inspector)),
   'Express 5': (inspector, path) => express().use(path, expressHandler(inspector)),
   'Express 5, compressed': (inspector, path) =>
@@ -33,7 +33,7 @@ const ADAPTERS: Readonly<Record<string, Mount>> = {
   Koa: (inspector, path) => new Koa().use(koaHandler(inspector, optionsFor(path))).callback(),
   Fastify: async (inspector, path) => {
     const app = fastify();
-    await app.register(fastifySidecar(inspector), optionsFor(path));
+    await app.register(fastifyPlugin(inspector), optionsFor(path));
     await app.ready();
     return (req, res) => app.routing(req, res);
   },

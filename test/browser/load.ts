@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { memoryPubSub, nodeListener, Sidecar } from '../../src/index.ts';
+import { memoryPubSub, nodeHandler, Sidecar } from '../../src/index.ts';
 import { inspect } from '../../src/inspector/index.ts';
 import { type Listening, listen } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
@@ -34,7 +34,7 @@ export class Load implements AsyncDisposable {
     const components = [memoryPubSub('pubsub')];
     const sidecar = new Sidecar({ appId: 'shop', components, logger: new RecordingLogger(), stopTimeout: 100 });
     await sidecar.start();
-    const server = await listen(nodeListener(inspect(sidecar, { access: 'open' })));
+    const server = await listen(nodeHandler(inspect(sidecar, { access: 'open' })));
     const load = new Load(sidecar, server);
     await sidecar.pubsub.subscribe('pubsub', 'orders', () => {
       load.#delivered++;

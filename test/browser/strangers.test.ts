@@ -2,7 +2,7 @@
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { memoryPubSub, nodeListener, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { memoryPubSub, nodeHandler, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { inspect } from '../../src/inspector/index.ts';
 import { type Listening, listen } from '../support/http.ts';
 import { hasChromium } from '../support/servers.ts';
@@ -85,7 +85,7 @@ describe.skipIf(!hasChromium())('a page of a stranger', () => {
     });
     opened.push(sidecar);
     await sidecar.start();
-    return { sidecar, server: await served(nodeListener(sidecar)) };
+    return { sidecar, server: await served(nodeHandler(sidecar)) };
   }
 
   const target = (): string => `/v1.0/invoke/${encodeURIComponent(evil.url)}/method`;
@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium())('a page of a stranger', () => {
   test('reads nothing when its name suddenly leads here', async () => {
     await browse();
     const { sidecar, server } = await api();
-    const inspector = await served(nodeListener(inspect(sidecar, { access: 'open' })));
+    const inspector = await served(nodeHandler(inspect(sidecar, { access: 'open' })));
     for (const [port, path] of [
       [server.port, '/v1.0/metadata'],
       [inspector.port, '/api/v1/apps'],
@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium())('a page of a stranger', () => {
   test('does not get the cookie of the inspector by a link', async () => {
     await browse('internet');
     const { sidecar, server } = await api();
-    const inspector = await served(nodeListener(inspect(sidecar, { token: TOKEN })));
+    const inspector = await served(nodeHandler(inspect(sidecar, { token: TOKEN })));
     await (await context.newPage()).goto(`${inspector.url}/?token=${TOKEN}`);
     expect(await context.cookies()).toHaveLength(1);
     expect(await visit(`<script>location = '${server.url}${target()}/pwn'</script>`)).toBe('403');
@@ -167,7 +167,7 @@ describe.skipIf(!hasChromium())('a page of a stranger', () => {
   test('that the API shows all the same, as behind a proxy with the token, has neither its origin nor a cookie', async () => {
     await browse();
     const { sidecar, server } = await api({ apiToken: 'the-token-of-the-api' });
-    const inspector = await served(nodeListener(inspect(sidecar, { token: TOKEN })));
+    const inspector = await served(nodeHandler(inspect(sidecar, { token: TOKEN })));
     const proxy = await served((req, res) => {
       const headers = { ...req.headers, 'sidecar-api-token': 'the-token-of-the-api' };
       const passed = request({ port: server.port, path: req.url, method: req.method, headers }, (answer) => {
@@ -192,7 +192,7 @@ describe.skipIf(!hasChromium())('a page of a stranger', () => {
   test('is not what an application serves itself, nor what CORS allows', async () => {
     await browse();
     const { sidecar } = await api({ cors: { origins: [`http://evil.test:${evil.port}`] } });
-    const prefixed = nodeListener(sidecar, { prefix: '/internal', fallthrough: true });
+    const prefixed = nodeHandler(sidecar, { prefix: '/internal', fallthrough: true });
     const server = await served((req, res) =>
       prefixed(req, res, () => void res.setHeader('content-type', 'text/html').end('<p>')),
     );

@@ -1,7 +1,7 @@
 /** The stream of the page: goes on after a loss where it was, costs nothing while nobody looks, and ends. */
 import type { RequestListener, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { nodeListener } from '../../src/index.ts';
+import { nodeHandler } from '../../src/index.ts';
 import type { Inspector } from '../../src/inspector/index.ts';
 import { hasChromium } from '../support/servers.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
@@ -22,7 +22,7 @@ describe.skipIf(!hasChromium())('the stream', () => {
   const viewing = new Viewing();
 
   const mount = (inspector: Inspector): RequestListener => {
-    const answer = nodeListener(inspector);
+    const answer = nodeHandler(inspector);
     return (req, res) => {
       if (req.url?.startsWith('/api/v1/live') === true) {
         open.add(res);

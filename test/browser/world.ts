@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { embedded } from '../../src/components/embedded/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
 import {
   type AnyComponentDefinition,
   type Clock,
@@ -14,7 +14,7 @@ import {
   keyValueStore,
   memoryConfiguration,
   memoryPubSub,
-  nodeListener,
+  nodeHandler,
   type RequestListener,
   Sidecar,
   sharedState,
@@ -97,7 +97,7 @@ export class World implements AsyncDisposable {
     this.#server = servers.server;
     this.#carrier = servers.carrier;
     this.#path = path;
-    const state = sharedState(embedded({ path: directory }));
+    const state = sharedState(embeddedState({ path: directory }));
     this.shop = new Sidecar({
       appId: 'shop',
       components: [durablePubSub('pubsub'), memoryPubSub('notes'), ...this.#stores()],
@@ -113,7 +113,7 @@ export class World implements AsyncDisposable {
     this.billing = new Sidecar(host);
     this.otherBilling = new Sidecar(host);
     this.inspector = inspect([this.shop, this.billing], { token: TOKEN, record: 'always', ...options.inspect });
-    servers.server.use(options.mount?.(this.inspector) ?? nodeListener(this.inspector));
+    servers.server.use(options.mount?.(this.inspector) ?? nodeHandler(this.inspector));
   }
 
   #stores(): readonly AnyComponentDefinition[] {

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { embedded } from '../../src/components/embedded/index.ts';
-import { postgresql, postgresqlDdl } from '../../src/components/postgresql/index.ts';
-import { redis } from '../../src/components/redis/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
+import { postgresqlDdl, postgresqlState } from '../../src/components/postgresql/index.ts';
+import { redisState } from '../../src/components/redis/index.ts';
 import { defineJob, defineWorkflow, durablePubSub, Sidecar } from '../../src/index.ts';
 import type { StateDefinition } from '../../src/state/store.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -33,7 +33,7 @@ const ENGINES: readonly Engine[] = [
     startServer: startPostgresql,
     url: postgresqlUrl,
     component: (port, schema) => ['state.postgresql', { connectionString: postgresqlUrl(port), schema }],
-    state: (port, schema) => postgresql({ connection: postgresqlUrl(port), schema }),
+    state: (port, schema) => postgresqlState({ connection: postgresqlUrl(port), schema }),
   },
   {
     name: 'Redis',
@@ -41,7 +41,7 @@ const ENGINES: readonly Engine[] = [
     startServer: startRedis,
     url: redisUrl,
     component: (port, prefix) => ['state.redis', { redisHost: `127.0.0.1:${port}`, prefix }],
-    state: (port, prefix) => redis({ url: redisUrl(port), prefix }),
+    state: (port, prefix) => redisState({ url: redisUrl(port), prefix }),
   },
 ];
 
@@ -142,7 +142,7 @@ for (const { name, isThere, startServer, component, state, url } of ENGINES) {
     test('an application goes on there, and back in a directory', async () => {
       const [directory, back] = [await temporaryDirectory(), await temporaryDirectory()];
       const seen: Seen = { messages: [], jobs: [] };
-      await firstLife(embedded({ path: directory }), seen);
+      await firstLife(embeddedState({ path: directory }), seen);
       const { stdout, ...there } = await runHere(['migrate-state', '--from', directory, '--to', await file('moved')]);
       expect(there).toEqual({ code: 0, stderr: '' });
       expect(stdout).toMatch(
@@ -155,7 +155,7 @@ for (const { name, isThere, startServer, component, state, url } of ENGINES) {
       expect(amountIn(returned.stdout)).toBe(amountIn(stdout));
       const copy: Seen = { messages: [...seen.messages], jobs: [...seen.jobs] };
       await secondLife(state(server.port, 'moved'), seen);
-      await secondLife(embedded({ path: join(back, 'state') }), copy);
+      await secondLife(embeddedState({ path: join(back, 'state') }), copy);
     }, 120_000);
 
     test('state that a running sidecar uses is not moved', async () => {
@@ -175,7 +175,7 @@ for (const { name, isThere, startServer, component, state, url } of ENGINES) {
 
     test('a URL names the default place, and no password is shown', async () => {
       const directory = await temporaryDirectory();
-      await using store = await embedded({ path: directory }).open({
+      await using store = await embeddedState({ path: directory }).open({
         clock: systemClock,
         logger: new RecordingLogger(),
       });
@@ -227,13 +227,16 @@ test.each([
   '$$$',
   "x\\'; DROP TABLE users; --",
   'two\nlines',
-])('insidecar postgresql-ddl refuses the schema %j, and so do postgresqlDdl() and postgresql()', async (schema) => {
-  const refusal = 'expected a name of 1 to 53 bytes, without $$, backslashes and control characters';
-  const { code, stdout, stderr } = await runHere(['postgresql-ddl', `--schema=${schema}`]);
-  expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(refusal)]);
-  for (const use of [() => postgresqlDdl(schema), () => postgresql({ connection: 'postgresql://a/b', schema })])
-    expect(use).toThrow(refusal);
-});
+])(
+  'insidecar postgresql-ddl refuses the schema %j, and so do postgresqlDdl() and postgresqlState()',
+  async (schema) => {
+    const refusal = 'expected a name of 1 to 53 bytes, without $$, backslashes and control characters';
+    const { code, stdout, stderr } = await runHere(['postgresql-ddl', `--schema=${schema}`]);
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(refusal)]);
+    for (const use of [() => postgresqlDdl(schema), () => postgresqlState({ connection: 'postgresql://a/b', schema })])
+      expect(use).toThrow(refusal);
+  },
+);
 
 test('a schema may have quotes and single dollar signs', () => {
   expect(postgresqlDdl(`o'n$e"`)).toContain(`CREATE SCHEMA "o'n$e"""`);

@@ -1,6 +1,6 @@
 /** Dead letters of an application that mounts an inspector, and the command against it. */
 import { expect, onTestFinished, test } from 'vitest';
-import { memoryPubSub, nodeListener, Sidecar } from '../../src/index.ts';
+import { memoryPubSub, nodeHandler, Sidecar } from '../../src/index.ts';
 import { type InspectOptions, inspect } from '../../src/inspector/index.ts';
 import { listen } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
@@ -23,7 +23,7 @@ async function openShop(options: Pick<InspectOptions, 'payloads'> = {}) {
     deadLetterTopic: FAILED.topic,
     retry: { maxRetries: 0 },
   });
-  const server = await listen(nodeListener(inspect(sidecar, { token: TOKEN, ...options })));
+  const server = await listen(nodeHandler(inspect(sidecar, { token: TOKEN, ...options })));
   onTestFinished(async () => {
     await server[Symbol.asyncDispose]();
     await sidecar.stop();

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { postgresql } from '../../src/components/postgresql/index.ts';
-import { redis } from '../../src/components/redis/index.ts';
+import { postgresqlState } from '../../src/components/postgresql/index.ts';
+import { redisState } from '../../src/components/redis/index.ts';
 import { defineJob, defineWorkflow, durablePubSub, Sidecar, type StateDefinition } from '../../src/index.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../support/servers.ts';
@@ -33,7 +33,7 @@ const ENGINES: readonly Engine[] = [
     isThere: hasPostgresql,
     startServer: startPostgresql,
     url: (port) => `postgresql://postgres:opensesame@127.0.0.1:${port}/postgres`,
-    open: (url) => postgresql({ connection: url }),
+    open: (url) => postgresqlState({ connection: url }),
     file: (port) =>
       component('state.postgresql', {
         connectionString: `host=127.0.0.1 port=${port} user=postgres password=opensesame dbname=postgres`,
@@ -44,7 +44,7 @@ const ENGINES: readonly Engine[] = [
     isThere: hasRedis,
     startServer: startRedis,
     url: (port) => `redis://127.0.0.1:${port}`,
-    open: (url) => redis({ url }),
+    open: (url) => redisState({ url }),
     file: (port) => component('state.redis', { redisHost: `127.0.0.1:${port}` }),
   },
 ];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { embedded } from '../../src/components/embedded/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
 import { defineJob, defineWorkflow, durablePubSub, Sidecar } from '../../src/index.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { PATIENCE, runCli, runHere, temporaryDirectory } from './cli.ts';
@@ -25,7 +25,7 @@ interface Life {
 async function live({ path, done, appId = 'shop', takesOrders }: Life): Promise<Sidecar> {
   const sidecar = new Sidecar({
     appId,
-    state: embedded({ path }),
+    state: embeddedState({ path }),
     components: [durablePubSub('events')],
     logger: new RecordingLogger(),
   });

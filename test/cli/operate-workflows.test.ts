@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { defineActivity, defineWorkflow, nodeListener, Sidecar } from '../../src/index.ts';
+import { defineActivity, defineWorkflow, nodeHandler, Sidecar } from '../../src/index.ts';
 import { inspect } from '../../src/inspector/index.ts';
 import { listen } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
@@ -29,7 +29,7 @@ async function openApp(bank: Bank = { isOpen: true }) {
   const sidecar = new Sidecar({ appId: 'shop', logger: new RecordingLogger() });
   sidecar.workflows.register(charge, checkout, approval);
   await sidecar.start();
-  const server = await listen(nodeListener(inspect(sidecar, { token: TOKEN }), { prefix: '/inspector' }));
+  const server = await listen(nodeHandler(inspect(sidecar, { token: TOKEN }), { prefix: '/inspector' }));
   onTestFinished(async () => {
     await server[Symbol.asyncDispose]();
     await sidecar.stop();

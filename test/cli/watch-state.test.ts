@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { watchState } from '../../src/cli/session.ts';
-import { memoryStore } from '../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../src/components/memory/memory-store.ts';
 import { StateError, type StateErrorKind } from '../../src/state/errors.ts';
 import { virtualClock } from '../../src/testing/virtual-clock.ts';
 import { silentLogger as logger } from '../../src/util/logger.ts';
@@ -13,7 +13,7 @@ async function heard(kind: StateErrorKind, recovers: boolean): Promise<readonly 
   const definition = {
     type: 'failing',
     open: async () => {
-      const store = await memoryStore().open({ clock, logger });
+      const store = await memoryState().open({ clock, logger });
       return Object.defineProperty(store, 'failure', { get: () => failure });
     },
   };

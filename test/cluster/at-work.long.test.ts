@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { embedded } from '../../src/components/embedded/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
 import {
   defineJob,
   durablePubSub,
   memoryPubSub,
-  memoryStore,
+  memoryState,
   Sidecar,
   type StateDefinition,
   sharedState,
@@ -212,7 +212,7 @@ describe('a function that a stop has given up on', () => {
     async (kind) => {
       const path = await mkdtemp(join(tmpdir(), 'insidecar-at-work-'));
       const shared = sharedState(new KeptStore());
-      const state = (): StateDefinition => (kind === 'one directory' ? embedded({ path }) : shared);
+      const state = (): StateDefinition => (kind === 'one directory' ? embeddedState({ path }) : shared);
       const atWork = new AtWork();
       const startAt = Date.parse('2026-01-01T00:00:00Z');
       const start = async (clock = patientClock({ startAt })) => {
@@ -253,7 +253,7 @@ describe('a function that a stop has given up on', () => {
   test('has its message of a component in memory not taken beside it by another sidecar, which can stop meanwhile', async () => {
     const atWork = new AtWork();
     const clock = patientClock();
-    const state = sharedState(memoryStore());
+    const state = sharedState(memoryState());
     const components = [memoryPubSub('pubsub')];
     const start = async (logger = new RecordingLogger()): Promise<Sidecar> => {
       const sidecar = new Sidecar({ appId: 'shop', clock, logger, state, components, stopTimeout: 2_000 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sharedState } from '../../src/cluster/shared-state.ts';
-import { memoryStore } from '../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../src/components/memory/memory-store.ts';
 import { isStateError } from '../../src/state/errors.ts';
 import type { StateDefinition, StateStore } from '../../src/state/store.ts';
 import { stateStoreConformance } from '../../src/testing/store-conformance.ts';
@@ -12,7 +12,7 @@ const value = new Uint8Array([1]);
 
 for (const { name, needs = [], run } of stateStoreConformance)
   test.skipIf(needs.includes('durable'))(`shared store: ${name}`, () => {
-    const shared = sharedState(memoryStore());
+    const shared = sharedState(memoryState());
     return run(() => shared.open(context));
   });
 
@@ -26,7 +26,7 @@ function counted(): StateDefinition & { opened: number; closed: number; failing:
     async open(given): Promise<StateStore> {
       if (this.failing) throw new Error('the disk is on fire');
       this.opened++;
-      const store = await memoryStore().open(given);
+      const store = await memoryState().open(given);
       const { close } = store;
       store.close = () => {
         this.closed++;
@@ -52,7 +52,7 @@ describe('a shared store', () => {
   });
 
   test('takes nothing from one that has closed it, and tells it of nothing', async () => {
-    const shared = sharedState(memoryStore());
+    const shared = sharedState(memoryState());
     const [a, b] = [await shared.open(context), await shared.open(context)];
     const seen: string[] = [];
     a.watch('', (keys) => void seen.push(...keys));
@@ -72,7 +72,7 @@ describe('a shared store', () => {
 
   test('gives nobody a store that is being closed, whenever it is asked for one', async () => {
     for (let turns = 0; turns < 12; turns++) {
-      const shared = sharedState(memoryStore());
+      const shared = sharedState(memoryState());
       const closing = (await shared.open(context)).close();
       for (let turn = 0; turn < turns; turn++) await Promise.resolve();
       const again = await shared.open(context);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { HostStore } from '../../src/cluster/host-store.ts';
 import { localHostsOf } from '../../src/cluster/local-hosts.ts';
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
-import { defineWorkflow, memoryStore, sharedState } from '../../src/index.ts';
+import { defineWorkflow, memoryState, sharedState } from '../../src/index.ts';
 import { patientClock } from '../support/clock.ts';
 import { Fleet, type Member } from '../support/fleet.ts';
 import { RecordingLogger } from '../support/logger.ts';
@@ -57,7 +57,7 @@ describe('hints of changes', () => {
   });
 
   test('pass between the sidecars of one process that share a store', async () => {
-    const state = sharedState(memoryStore());
+    const state = sharedState(memoryState());
     const context = { clock: patientClock(), logger: new RecordingLogger() };
     const [a, b] = [await state.open(context), await state.open(context)];
     const atA = new HostStore(a, localHostsOf(a), context);

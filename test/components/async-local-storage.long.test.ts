@@ -1,13 +1,13 @@
 /** On every component and every store: handlers run in no AsyncLocalStorage, neither of who publishes nor who subscribes. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { embedded } from '../../src/components/embedded/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
 import { jetstreamPubSub } from '../../src/components/jetstream/index.ts';
 import { kafkaPubSub } from '../../src/components/kafka/index.ts';
 import { mqttPubSub } from '../../src/components/mqtt/index.ts';
-import { postgresql } from '../../src/components/postgresql/index.ts';
+import { postgresqlState } from '../../src/components/postgresql/index.ts';
 import { rabbitmqPubSub } from '../../src/components/rabbitmq/index.ts';
-import { redis, redisPubSub } from '../../src/components/redis/index.ts';
+import { redisPubSub, redisState } from '../../src/components/redis/index.ts';
 import {
   defineActivity,
   defineJob,
@@ -122,14 +122,14 @@ const STORES: readonly [
   start: () => Promise<Server>,
   make: (port: number) => StateDefinition,
 ][] = [
-  ['embedded', true, async () => NO_SERVER, () => embedded({ path: temporaryDirectory() })],
+  ['embedded', true, async () => NO_SERVER, () => embeddedState({ path: temporaryDirectory() })],
   [
     'PostgreSQL',
     hasPostgresql(),
     startPostgresql,
-    (port) => postgresql({ connection: `postgresql://postgres@127.0.0.1:${port}/postgres` }),
+    (port) => postgresqlState({ connection: `postgresql://postgres@127.0.0.1:${port}/postgres` }),
   ],
-  ['Redis', hasRedis(), startRedis, (port) => redis({ url: `redis://127.0.0.1:${port}` })],
+  ['Redis', hasRedis(), startRedis, (port) => redisState({ url: `redis://127.0.0.1:${port}` })],
 ];
 
 describe.each(STORES)('state in %s', (_name, isThere, start, make) => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { embedded } from '../../src/components/embedded/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
 import { type DeadLetterOrigin, durablePubSub, memoryPubSub, type PubSubDefinition, Sidecar } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { KeptStore } from '../support/kept-store.ts';
@@ -194,10 +194,10 @@ describe('a dead letter', () => {
 let directories: string[] = [];
 afterAll(() => Promise.all(directories.map((directory) => rm(directory, { recursive: true }))));
 
-async function onDisk(): Promise<ReturnType<typeof embedded>> {
+async function onDisk(): Promise<ReturnType<typeof embeddedState>> {
   const directory = await mkdtemp(join(tmpdir(), 'insidecar-dead-'));
   directories = [...directories, directory];
-  return embedded({ path: join(directory, 'state') });
+  return embeddedState({ path: join(directory, 'state') });
 }
 
 describe('functions get the origin of a dead letter with it', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cronBinding, keyValueStore, memoryStore, sharedState } from '../../src/index.ts';
+import { cronBinding, keyValueStore, memoryState, sharedState } from '../../src/index.ts';
 import { type AppRequest, bindingsWorld, createBindingsWorld, OwnBinding } from '../support/bindings-world.ts';
 import { until, WIRES } from '../support/stores-world.ts';
 
@@ -181,7 +181,7 @@ test('wrong names and a second handler are refused', async () => {
 });
 
 test('of two hosts of an application, one gets each tick, and the other one goes on alone', async () => {
-  const state = sharedState(memoryStore());
+  const state = sharedState(memoryState());
   const [one, two] = await Promise.all([0, 1].map(() => bindingsWorld({ components: [tick()], state, hasApp: false })));
   await using first = one as NonNullable<typeof one>;
   await using second = two as NonNullable<typeof two>;

@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, constants, type IncomingHttpHeaders } from 'node:http2';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { nodeListener } from '../../src/index.ts';
+import { nodeHandler } from '../../src/index.ts';
 import { gate } from '../../src/testing/adapter-case.ts';
 import { ask, http2Session } from '../support/http2.ts';
 import { startInvocation } from '../support/invocation-world.ts';
@@ -28,7 +28,7 @@ async function cutOff(
 
 test('behind a server of HTTP/2, a GET reaches a fetch function, one with a body is 501', async () => {
   await using world = await startInvocation({ app: { fetch: ({ method }) => new Response(method) } });
-  await using http2 = await http2Session(nodeListener(world.sidecar));
+  await using http2 = await http2Session(nodeHandler(world.sidecar));
   const get = { ':method': 'GET', ':path': '/v1.0/invoke/shop/method/x' };
   expect(await ask(http2.session, get)).toEqual({ status: 200, text: 'GET' });
   expect((await ask(http2.session, get, '')).status).toBe(200);
@@ -42,7 +42,7 @@ describe.each(WAYS)('behind a server of HTTP/2 (%s)', (via) => {
     ['the header form', { ':method': 'PUT', ':path': '/y', 'sidecar-app-id': 'shop' }, 'hello', '/y'],
   ])('%s reaches the application, without the fields that begin with a colon', async (_what, headers, body, url) => {
     await using world = await startInvocation({ via });
-    await using http2 = await http2Session(nodeListener(world.sidecar));
+    await using http2 = await http2Session(nodeHandler(world.sidecar));
     const answer = await ask(http2.session, { ...headers, 'x-own': 'kept' }, body);
     expect(answer).toEqual({ status: 200, text: 'answered' });
     const { last } = world.app;
@@ -60,7 +60,7 @@ describe.each(WAYS)('behind a server of HTTP/2 (%s)', (via) => {
         reached.open();
       },
     });
-    await using http2 = await http2Session(nodeListener(world.sidecar));
+    await using http2 = await http2Session(nodeHandler(world.sidecar));
     const stream = http2.session.request({ ...CALL, ':method': 'GET' }).on('error', () => undefined);
     await reached.opened;
     stream.close(constants.NGHTTP2_CANCEL);
@@ -78,7 +78,7 @@ describe.each(WAYS)('behind a server of HTTP/2 (%s)', (via) => {
         req.once('data', () => reached.open());
       },
     });
-    await using http2 = await http2Session(nodeListener(world.sidecar));
+    await using http2 = await http2Session(nodeHandler(world.sidecar));
     await cutOff(http2.connectAnew(), CALL, reached.opened);
     expect(await broken.opened).toBe('broken');
   });
@@ -94,7 +94,7 @@ describe.each(WAYS)('behind a server of HTTP/2 (%s)', (via) => {
         void goOn.opened.then(() => res.end('answered'));
       },
     });
-    await using http2 = await http2Session(nodeListener(world.sidecar));
+    await using http2 = await http2Session(nodeHandler(world.sidecar));
     const first = ask(http2.session, CALL, '');
     await reached.opened;
     const waiting = http2.connectAnew();
@@ -117,7 +117,7 @@ describe.each(WAYS)('behind a server of HTTP/2 (%s)', (via) => {
         else res.end('answered');
       },
     });
-    await using http2 = await http2Session(nodeListener(world.sidecar));
+    await using http2 = await http2Session(nodeHandler(world.sidecar));
     const long = http2.session.request({ ':path': `${CALL[':path']}/long` }).on('error', () => undefined);
     await reached.opened;
     long.close(constants.NGHTTP2_CANCEL);
@@ -136,7 +136,7 @@ describe.each(WAYS)('behind a server of HTTP/2 (%s)', (via) => {
         res.end();
       },
     });
-    await using http2 = await http2Session(nodeListener(world.sidecar));
+    await using http2 = await http2Session(nodeHandler(world.sidecar));
     const stream = http2.session.request(CALL, { endStream: true }).resume();
     const trailers = await new Promise<IncomingHttpHeaders>((resolve) => stream.once('trailers', resolve));
     expect(Object.entries(trailers)).toEqual([

@@ -3,8 +3,8 @@ import { describe, expect, test, vi } from 'vitest';
 import {
   type InvocationInit,
   type InvocationReply,
-  memoryStore,
-  nodeListener,
+  memoryState,
+  nodeHandler,
   request,
   sharedState,
 } from '../../src/index.ts';
@@ -60,7 +60,7 @@ interface PairOptions {
 
 async function pair({ shop = {}, billing = {}, at = 'peers' }: PairOptions = {}): Promise<Pair> {
   const callee = await startInvocation({ appId: 'billing', ...billing });
-  const peers = await listen(nodeListener(callee.sidecar.peers));
+  const peers = await listen(nodeHandler(callee.sidecar.peers));
   const url = at === 'peers' ? peers.url : callee.server.url;
   const caller = await startInvocation({ nameResolution: { static: { billing: url } }, ...shop });
   return new Pair(caller, callee, peers);
@@ -163,7 +163,7 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
 
   test('is called by names beyond ASCII, which are percent-encoded in header fields', async () => {
     await using billing = await startInvocation({ appId: '店', namespace: '東京', ...KEYS });
-    await using peers = await listen(nodeListener(billing.sidecar.peers));
+    await using peers = await listen(nodeHandler(billing.sidecar.peers));
     const nameResolution = { static: { 店: at === 'peers' ? peers.url : billing.server.url } };
     await using shop = await startInvocation({ appId: '客', namespace: '東京', nameResolution, ...KEYS });
     expect((await shop.send('GET', `/v1.0/invoke/${encodeURIComponent('店')}/method/x`)).status).toBe(200);
@@ -362,7 +362,7 @@ describe('instances', () => {
   });
 
   test('sidecars of one process on one store find each other, and know each other without keys', async () => {
-    const state = sharedState(memoryStore());
+    const state = sharedState(memoryState());
     await using billing = await startInvocation({ appId: 'billing', state, ...POLICY });
     await using shop = await startInvocation({ state });
     expect((await shop.send('GET', '/v1.0/invoke/billing/method/read')).status).toBe(200);

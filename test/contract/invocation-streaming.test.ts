@@ -13,7 +13,7 @@ import {
   fetchHandler,
   koaHandler,
   memoryPubSub,
-  nodeListener,
+  nodeHandler,
   type RequestHandler,
 } from '../../src/index.ts';
 import { gate } from '../../src/testing/adapter-case.ts';
@@ -516,7 +516,7 @@ describe('a stop while an answer is being streamed', () => {
     const closed = gate();
     await using server = await listen((req, res) => {
       res.once('close', () => closed.open());
-      nodeListener(world.sidecar)(req, res);
+      nodeHandler(world.sidecar)(req, res);
     });
     using client = new RawClient(server.url);
     client.send(`GET ${PATH} HTTP/1.1`, 'host: a', '', '');

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 import { describe, expect, test } from 'vitest';
-import { expressHandler, fetchHandler, nodeListener, request, Sidecar, type WireName } from '../../src/index.ts';
+import { expressHandler, fetchHandler, nodeHandler, request, Sidecar, type WireName } from '../../src/index.ts';
 import { resolveOptions } from '../../src/sidecar/options.ts';
 import { type Answer, freePort, listen, send } from '../support/http.ts';
 import { startInvocation } from '../support/invocation-world.ts';
@@ -374,7 +374,7 @@ describe('mounted below a prefix', () => {
 
   test('a call by header is cut like any other; what lies outside is no call of the root', async () => {
     await using world = await startInvocation();
-    await using server = await listen(nodeListener(world.sidecar, { prefix: '/internal' }));
+    await using server = await listen(nodeHandler(world.sidecar, { prefix: '/internal' }));
     const ask = (path: string): Promise<Answer> => send(server.url, 'GET', path, addressed);
     for (const [path, seen] of [
       ['/internal', '/'],
@@ -394,7 +394,7 @@ describe('mounted below a prefix', () => {
 
   test('with fallthrough, only what is addressed is kept from the application behind', async () => {
     await using world = await startInvocation();
-    const listener = nodeListener(world.sidecar, { fallthrough: true });
+    const listener = nodeHandler(world.sidecar, { fallthrough: true });
     await using server = await listen((req, res) => listener(req, res, () => res.writeHead(299).end()));
     expect((await send(server.url, 'GET', '/x')).status).toBe(299);
     expect((await send(server.url, 'GET', '/x', addressed)).status).toBe(200);

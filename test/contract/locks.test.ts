@@ -7,7 +7,7 @@ import {
   durableLocks,
   type LockStoreDefinition,
   memoryLocks,
-  memoryStore,
+  memoryState,
   sharedState,
 } from '../../src/index.ts';
 import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../support/servers.ts';
@@ -133,7 +133,7 @@ describe.each(Object.entries(KINDS))('locks: %s', (_kind, { make, hasOwnClock, i
 
   test('resources belong to the application, and the lock outlives the sidecar', async ({ skip }) => {
     if (!isThere()) return skip();
-    const state = sharedState(memoryStore());
+    const state = sharedState(memoryState());
     await using keeper = await storesWorld({ components: [], state });
     const definition = make('locks');
     const resource = randomUUID();

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { embedded } from '../../src/components/embedded/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
 import { memoryPubSub } from '../../src/index.ts';
 import { temporaryDirectory } from '../support/embedded-store.ts';
 import { freePort, send } from '../support/http.ts';
@@ -41,7 +41,7 @@ describe('metadata: get', () => {
   });
 
   test('state that is not in memory has its type and durability', async () => {
-    const state = embedded({ path: temporaryDirectory() });
+    const state = embeddedState({ path: temporaryDirectory() });
     await using world = await startWorld({ components: [], discovery: [], state });
     expect((await read(world))['state']).toEqual({ type: 'embedded', durability: 'synced' });
   });

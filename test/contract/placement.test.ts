@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { memoryStore, sharedState } from '../../src/index.ts';
+import { memoryState, sharedState } from '../../src/index.ts';
 import { Fleet } from '../support/fleet.ts';
 import { KeptStore } from '../support/kept-store.ts';
 import { startWorld } from '../support/world.ts';
@@ -48,7 +48,7 @@ describe('GET /placement/state', () => {
   });
 
   test('lists hosts with actor types only; without any the list is empty and the version 0', async () => {
-    const state = sharedState(memoryStore());
+    const state = sharedState(memoryState());
     await using _plain = await startWorld({ appId: 'plain', state });
     await using world = await startWorld({ state, placement: { enabled: true } });
     expect((await world.send('GET', STATE)).text).toBe('{"hostList":[],"tableVersion":0}');

@@ -1,6 +1,6 @@
 /** What the compiler tells those who write TypeScript, others are told by an error: options that there are not. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { embedded } from '../../src/components/embedded/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
 import { WorkflowRuntime } from '../../src/dapr/index.ts';
 import {
   defineActivity,
@@ -8,11 +8,11 @@ import {
   defineWorkflow,
   durablePubSub,
   expressHandler,
-  fastifySidecar,
+  fastifyPlugin,
   fetchHandler,
   koaHandler,
   memoryPubSub,
-  nodeListener,
+  nodeHandler,
   request,
   Sidecar,
   type WorkflowContext,
@@ -132,9 +132,9 @@ describe('an option that there is not is an error', () => {
     ],
     [
       'embedded',
-      (options) => embedded(options),
+      (options) => embeddedState(options),
       { path: '/x', sync: false },
-      'options of embedded: unknown field "sync"',
+      'options of embeddedState: unknown field "sync"',
     ],
     ['Sidecar', (options) => new Sidecar(options), { appId: 'a', appid: 'a' }, 'did you mean "appId"?'],
     [
@@ -160,11 +160,11 @@ describe('an option that there is not is an error', () => {
   });
 
   test.each([
-    ['nodeListener', nodeListener],
+    ['nodeHandler', nodeHandler],
     ['expressHandler', expressHandler],
     ['koaHandler', koaHandler],
     ['fetchHandler', fetchHandler],
-    ['fastifySidecar', fastifySidecar],
+    ['fastifyPlugin', fastifyPlugin],
   ])('%s: a prefix that is misspelt does not put the sidecar at the root', async (_what, mount) => {
     const sidecar = await started();
     expect(() => mount(sidecar, { prefx: '/internal' } as object)).toThrow('did you mean "prefix"?');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { nodeListener } from '../../src/index.ts';
+import { nodeHandler } from '../../src/index.ts';
 import { ask, http2Session } from '../support/http2.ts';
 import { startWorld } from '../support/world.ts';
 
@@ -56,7 +56,7 @@ test.each<[what: string, left: (stream: number) => Buffer]>([
   'behind a server of HTTP/2, a caller that goes %s publishes nothing and leaves nothing behind',
   async (_what, left) => {
     await using world = await startWorld();
-    await using http2 = await http2Session(nodeListener(world.sidecar));
+    await using http2 = await http2Session(nodeHandler(world.sidecar));
     const raw = await rawConnection(http2.port);
     for (let round = 0; round < ROUNDS; round++) {
       raw.write(left(2 * round + 1));

@@ -4,7 +4,7 @@
 // and in the last life, when all were canceled and are over
 //   R <id> <status> <cancellations> <undone>   how it ended, and how often its history has these
 import { defineActivity, defineWorkflow, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -29,7 +29,7 @@ const trip = defineWorkflow('trip', async (ctx) => {
   }
 });
 
-const sidecar = new Sidecar({ appId: 'crash', state: embedded({ path }), logger, workflows: { maxCrashes: 0 } });
+const sidecar = new Sidecar({ appId: 'crash', state: embeddedState({ path }), logger, workflows: { maxCrashes: 0 } });
 const { workflows } = sidecar;
 workflows.register(reserve, release, room, trip);
 await sidecar.start();

@@ -4,14 +4,14 @@
 //   A <id> <tick>   the application is done with it
 //   S <id> <tick>   that it is done is recorded
 import { defineJob, isSidecarError, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const sidecar = new Sidecar({
   appId: 'crash',
-  state: embedded({ path }),
+  state: embeddedState({ path }),
   logger,
   // Kills that hit a run by chance must not count as its fault.
   jobs: { missedTicks: 'all', maxCrashes: 0 },

@@ -8,7 +8,7 @@
 // and in the last life
 //   E <id> <status>          how the workflow ended
 import { defineActivity, defineJob, defineWorkflow, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const JOBS = Array.from({ length: 8 }, (_, number) => `job-${number}`);
@@ -24,7 +24,7 @@ const flow = defineWorkflow('flow', async (ctx) => {
 
 // Kills that hit work by chance must not count as its fault.
 const patience = { jobs: { maxCrashes: 0 }, workflows: { maxCrashes: 0 } };
-const sidecar = new Sidecar({ appId: 'crash', state: embedded({ path }), logger, ...patience });
+const sidecar = new Sidecar({ appId: 'crash', state: embeddedState({ path }), logger, ...patience });
 const { jobs, workflows } = sidecar;
 workflows.register(step, flow);
 sidecar.register(defineJob('job-*', (_, { name }) => say(`R ${name}`)));

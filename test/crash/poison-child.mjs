@@ -4,13 +4,13 @@
 //   L <id> <reason>  <id> is a dead letter
 import { setTimeout as sleep } from 'node:timers/promises';
 import { durablePubSub, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const sidecar = new Sidecar({
   appId: 'crash',
   components: [durablePubSub('pubsub')],
-  state: embedded({ path }),
+  state: embeddedState({ path }),
   logger,
 });
 let [returned, settled, poisonIsHere] = [0, 0, false];

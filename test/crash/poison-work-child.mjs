@@ -2,7 +2,7 @@
 //   R <attempt>  it runs
 //   F <reason>  it has failed
 import { defineActivity, defineJob, defineWorkflow, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const kind = process.argv[3];
@@ -12,7 +12,7 @@ const die = ({ attempt }) => {
   say(`R ${attempt}`);
   process.kill(process.pid, 'SIGKILL');
 };
-const sidecar = new Sidecar({ appId: 'crash', state: embedded({ path }), logger });
+const sidecar = new Sidecar({ appId: 'crash', state: embeddedState({ path }), logger });
 const activity = defineActivity('poison', (_input, context) => die(context));
 const workflow = defineWorkflow('work', (context) => context.callActivity(activity));
 sidecar.workflows.register(workflow, activity);

@@ -4,13 +4,13 @@
 //   A <id>  the application answered SUCCESS for it
 //   S <id>  the settlement of <id> is recorded
 import { durablePubSub, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const sidecar = new Sidecar({
   appId: 'crash',
   components: [durablePubSub('pubsub')],
-  state: embedded({ path }),
+  state: embeddedState({ path }),
   logger,
 });
 sidecar.events.on('messageDelivered', ({ messageId }) => say(`S ${messageId}`));

@@ -4,13 +4,13 @@
 //   M <number>  so many messages were moved
 //   Q <topic> <id>  <id> is in the queue at the end
 import { durablePubSub, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const sidecar = new Sidecar({
   appId: 'crash',
   components: [durablePubSub('pubsub')],
-  state: embedded({ path }),
+  state: embeddedState({ path }),
   logger,
 });
 await sidecar.start();

@@ -3,7 +3,7 @@
 //   C <n>           the transaction of order <n> was acknowledged
 //   E <n> <id>      its event was delivered
 import { durablePubSub, keyValueStore, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const [, ordersPath] = process.argv.slice(2);
@@ -12,12 +12,12 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const sidecar = new Sidecar({
   appId: 'crash',
-  state: embedded({ path }),
+  state: embeddedState({ path }),
   logger,
   components: [
     keyValueStore('orders', {
       outbox: { pubsubName: 'pubsub', topic: 'placed' },
-      ...(ordersPath && { store: embedded({ path: ordersPath }) }),
+      ...(ordersPath && { store: embeddedState({ path: ordersPath }) }),
     }),
     durablePubSub('pubsub'),
   ],

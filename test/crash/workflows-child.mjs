@@ -4,7 +4,7 @@
 // and in the last life, when all are over
 //   R <id> <status> <output> <results>   how it ended, and how many results its history has for each activity
 import { defineActivity, defineWorkflow, Sidecar } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const STARTERS = 64;
@@ -30,7 +30,7 @@ const flow = defineWorkflow('flow', async (ctx, { sum, round }) => {
 });
 
 // Kills that hit an activity by chance must not count as its fault.
-const sidecar = new Sidecar({ appId: 'crash', state: embedded({ path }), logger, workflows: { maxCrashes: 0 } });
+const sidecar = new Sidecar({ appId: 'crash', state: embeddedState({ path }), logger, workflows: { maxCrashes: 0 } });
 const { workflows } = sidecar;
 workflows.register(add, half, flow);
 await sidecar.start();

@@ -67,7 +67,7 @@ test('the blocks of README.md run', async () => {
   onTestFinished(() => rm(path, { recursive: true }));
   const names =
     'defineActivity, defineJob, defineWorkflow, durableLocks, durablePubSub, environmentSecrets, keyValueStore, memoryConfiguration, Sidecar';
-  const imports = `import { ${names} } from 'insidecar';\nimport { embedded } from 'insidecar/embedded';\n`;
+  const imports = `import { ${names} } from 'insidecar';\nimport { embeddedState } from 'insidecar/embedded';\n`;
   const blocks = codeOf('README.md', '## The blocks').join('').replace('./.insidecar', path);
   const started = blocks.replace(
     'await sidecar.pubsub.subscribe',

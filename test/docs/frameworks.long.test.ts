@@ -29,7 +29,7 @@ const SERVERS: Readonly<Record<string, readonly [before: string, after: string]>
     `const server = app.listen(0, '127.0.0.1');`,
   ],
   Fastify: [
-    `import fastify from 'fastify'; import { fastifySidecar, Sidecar } from 'insidecar'; const app = fastify();`,
+    `import fastify from 'fastify'; import { fastifyPlugin, Sidecar } from 'insidecar'; const app = fastify();`,
     `await app.listen({ port: 0, host: '127.0.0.1' }); const { server } = app;`,
   ],
   'Hono and everything that speaks fetch': [

@@ -1,7 +1,7 @@
 /** Sends the requests of docs/http-api.md, one after the other, and compares the answers that it shows. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { keyValueStore, memoryPubSub, nodeListener, Sidecar } from '../../src/index.ts';
+import { keyValueStore, memoryPubSub, nodeHandler, Sidecar } from '../../src/index.ts';
 import { listen } from '../support/http.ts';
 
 const text = readFileSync(new URL('../../docs/http-api.md', import.meta.url), 'utf8');
@@ -73,7 +73,7 @@ test('every request of docs/http-api.md is answered as it says', async () => {
   });
   await Promise.all([shipping.start(), sidecar.start()]);
   await shipping.pubsub.subscribe('pubsub', 'orders', () => {});
-  await using server = await listen(nodeListener(sidecar));
+  await using server = await listen(nodeHandler(sidecar));
   expect(examples.map(({ line }) => line)).toEqual(EXPECTED.map(([path]) => expect.stringMatching(path)));
   for (const [index, { line, shown }] of examples.entries()) {
     const [, status, isShown] = EXPECTED[index] ?? [];
@@ -99,7 +99,7 @@ test('a subscriber receives the event that docs/http-api.md shows', async () => 
     subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }],
   });
   await sidecar.start();
-  await using server = await listen(nodeListener(sidecar));
+  await using server = await listen(nodeHandler(sidecar));
   await send(examples[1]?.line ?? '', server.url);
   await expect.poll(() => received.length).toBe(1);
   const changing = { id: expect.any(String), time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) };

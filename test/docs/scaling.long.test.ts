@@ -6,9 +6,9 @@ import { codeOf, start } from './code-of-docs.ts';
 
 const PATIENCE = { timeout: 20_000 };
 const [PROGRAM = ''] = codeOf('docs/scaling.md');
-const ON_REDIS = PROGRAM.replace('{ postgresql }', '{ redis }')
+const ON_REDIS = PROGRAM.replace('{ postgresqlState }', '{ redisState }')
   .replace('insidecar/postgresql', 'insidecar/redis')
-  .replace('postgresql({ connection: DATABASE_URL })', `redis({ url: DATABASE_URL, durability: 'synced' })`);
+  .replace('postgresqlState(DATABASE_URL)', `redisState({ url: DATABASE_URL, durability: 'synced' })`);
 
 interface Engine {
   readonly name: string;

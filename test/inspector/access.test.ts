@@ -1,6 +1,6 @@
 /** Who may use the inspector, and what it answers to others. */
 import { describe, expect, test } from 'vitest';
-import { nodeListener, request, Sidecar } from '../../src/index.ts';
+import { nodeHandler, request, Sidecar } from '../../src/index.ts';
 import type { InspectOptions } from '../../src/inspector/index.ts';
 import { inspect } from '../../src/inspector/index.ts';
 import { comingFrom, listen, type RequestHeaders, send } from '../support/http.ts';
@@ -80,9 +80,9 @@ describe('a token', () => {
 
   test('20 wrong ones in a minute end the guessing of an address, and nobody else', async () => {
     const inspector = inspect(new Sidecar({ appId: 'shop' }), { token: TOKEN });
-    const server = await listen(nodeListener(inspector));
+    const server = await listen(nodeHandler(inspector));
     untilEnd(server);
-    const other = await listen(comingFrom('10.0.0.7', nodeListener(inspector)));
+    const other = await listen(comingFrom('10.0.0.7', nodeHandler(inspector)));
     untilEnd(other);
     const page = await send(server.url, 'GET', `/?token=${TOKEN}`);
     const asked = async (token: string, { url } = server): Promise<number> =>
@@ -177,7 +177,7 @@ test.each([
   ['open', 'elsewhere', { access: 'open' }, 403],
   ['with a token', 'elsewhere', { token: TOKEN }, 200],
 ] as const)('%s, a browser that comes from %s needs a known name', async (_what, _from, options, status) => {
-  const server = await listen(comingFrom('10.0.0.7', nodeListener(inspect(new Sidecar({ appId: 'shop' }), options))));
+  const server = await listen(comingFrom('10.0.0.7', nodeHandler(inspect(new Sidecar({ appId: 'shop' }), options))));
   untilEnd(server);
   const asked = async (headers: RequestHeaders): Promise<number> =>
     (await send(server.url, 'GET', '/api/v1/apps', { headers: { authorization: `Bearer ${TOKEN}`, ...headers } }))

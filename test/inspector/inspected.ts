@@ -1,5 +1,5 @@
 import { afterEach } from 'vitest';
-import { nodeListener } from '../../src/adapters/node.ts';
+import { nodeHandler } from '../../src/adapters/node.ts';
 import { Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { type InspectOptions, type Inspector, inspect } from '../../src/inspector/index.ts';
 import { type Answer, listen, type RequestHeaders, send } from '../support/http.ts';
@@ -43,7 +43,7 @@ export async function inspected(
   untilEnd(sidecar);
   await sidecar.start();
   const inspector = inspect(sidecar, inspectOptions);
-  const server = await listen(nodeListener(inspector));
+  const server = await listen(nodeHandler(inspector));
   untilEnd(server);
   const { url } = server;
   const bearer = { authorization: `Bearer ${TOKEN}` };

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { embedded } from '../../src/components/embedded/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
 import { durablePubSub, memoryPubSub, type SidecarOptions } from '../../src/index.ts';
 import { untilEnd } from './inspected.ts';
 
@@ -14,5 +14,5 @@ export function placed(place: Place): SidecarOptions {
   if (place === 'memory') return { components: [memoryPubSub('pubsub')] };
   const path = mkdtempSync(join(tmpdir(), 'insidecar-inspector-'));
   untilEnd({ [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true }) });
-  return { components: [durablePubSub('pubsub')], state: embedded({ path: join(path, 'state') }) };
+  return { components: [durablePubSub('pubsub')], state: embeddedState({ path: join(path, 'state') }) };
 }

@@ -13,7 +13,7 @@ import {
   keyValueStore,
   memoryConfiguration,
   memoryLocks,
-  memoryStore,
+  memoryState,
   request,
   type SidecarOptions,
 } from '../../src/index.ts';
@@ -87,7 +87,7 @@ function changed(
 
 const STORES: Readonly<Record<string, () => KeyValueDefinition>> = {
   'the own state': () => keyValueStore('kv'),
-  'a store in memory': () => keyValueStore('kv', { store: memoryStore() }),
+  'a store in memory': () => keyValueStore('kv', { store: memoryState() }),
   'a file of SQLite': () => {
     const path = mkdtempSync(join(tmpdir(), 'insidecar-inspector-'));
     untilEnd({ [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true }) });

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type Batch, ConflictError, memoryStore, StateError, type StateStore } from '../../src/index.ts';
+import { type Batch, ConflictError, memoryState, StateError, type StateStore } from '../../src/index.ts';
 import { type Change, CommitBatcher } from '../../src/kernel/commit-batcher.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { RecordingLogger } from '../support/logger.ts';
@@ -14,7 +14,7 @@ interface World {
 }
 
 async function world(): Promise<World> {
-  const store = await memoryStore().open({ clock: systemClock, logger: new RecordingLogger() });
+  const store = await memoryState().open({ clock: systemClock, logger: new RecordingLogger() });
   onTestFinished(() => store.close());
   const commits: Batch[] = [];
   const failures: unknown[] = [];

@@ -1,6 +1,6 @@
 import { createNoopMeter, type Meter, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
-import { durablePubSub, memoryStore } from '../../src/index.ts';
+import { durablePubSub, memoryState } from '../../src/index.ts';
 import { NEVER } from '../support/app.ts';
 import { OutboxWorld } from '../support/outbox-world.ts';
 import { Requests } from '../support/requests.ts';
@@ -332,7 +332,7 @@ test('telemetry that throws fails no publish and no delivery', async () => {
 
 test('events in the commit of a transaction have one producer span, a child of its span', async () => {
   await using recorded = new RecordedTelemetry();
-  await using world = await new OutboxWorld({ state: memoryStore(), telemetry: recorded.telemetry() }).start();
+  await using world = await new OutboxWorld({ state: memoryState(), telemetry: recorded.telemetry() }).start();
   const traceparents: unknown[] = [];
   await world.sidecar.pubsub.subscribe('pubsub', 'placed', (event) => void traceparents.push(event['traceparent']));
   await world.transact({ a: 1, b: 2 });

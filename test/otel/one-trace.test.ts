@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryPubSub, nodeListener, Sidecar } from '../../src/index.ts';
+import { memoryPubSub, nodeHandler, Sidecar } from '../../src/index.ts';
 import { listen, send } from '../support/http.ts';
 import { RecordedTelemetry, traceparentOf } from '../support/telemetry.ts';
 
@@ -14,7 +14,7 @@ test('one trace goes through publish over HTTP, delivery, workflow, activity, in
     res.writeHead(req.url === '/charge' ? 200 : 404).end();
   });
   await using second = new Sidecar({ appId: 'billing', app: { port: billing.port }, telemetry });
-  await using secondPort = await listen(nodeListener(second));
+  await using secondPort = await listen(nodeHandler(second));
   await second.start();
   await second.ready();
   await using first = new Sidecar({
@@ -35,7 +35,7 @@ test('one trace goes through publish over HTTP, delivery, workflow, activity, in
   await first.pubsub.subscribe('pubsub', 'orders', async () => {
     await first.workflows.start('checkout', undefined, { instanceId: 'one' });
   });
-  await using port = await listen(nodeListener(first));
+  await using port = await listen(nodeHandler(first));
 
   const answer = await send(port.url, 'POST', '/v1.0/publish/pubsub/orders', {
     headers: { 'content-type': 'application/json', traceparent: `00-${CALLER.traceId}-${CALLER.spanId}-01` },

@@ -1,7 +1,7 @@
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { isTracingSuppressed } from '@opentelemetry/core';
 import { expect, test } from 'vitest';
-import { type AppPolicies, memoryStore, nodeListener, Sidecar, sharedState } from '../../src/index.ts';
+import { type AppPolicies, memoryState, nodeHandler, Sidecar, sharedState } from '../../src/index.ts';
 import { listen, send } from '../support/http.ts';
 import { type InvocationWorld, startInvocation } from '../support/invocation-world.ts';
 import { TestSidecar } from '../support/sidecar.ts';
@@ -69,7 +69,7 @@ test('a call of a sidecar in this process is a server span there, and its applic
   await using recorded = new RecordedTelemetry();
   const telemetry = recorded.telemetry();
   const active: unknown[] = [];
-  const state = sharedState(memoryStore());
+  const state = sharedState(memoryState());
   await using callee = await startInvocation({
     state,
     telemetry,
@@ -110,7 +110,7 @@ test('a request that is traced already gets no span of its own, but its route', 
   await using server = await listen((req, res) =>
     tracer.startActiveSpan('framework', (span) => {
       res.on('finish', () => span.end());
-      nodeListener(world.sidecar)(req, res);
+      nodeHandler(world.sidecar)(req, res);
     }),
   );
   await send(server.url, 'GET', '/v1.0/metadata');

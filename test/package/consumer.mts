@@ -6,8 +6,8 @@ import {
   isSidecarError,
   isStateError,
   memoryPubSub,
-  memoryStore,
-  nodeListener,
+  memoryState,
+  nodeHandler,
   type PubSubDefinition,
   Sidecar,
   type SidecarOptions,
@@ -15,15 +15,15 @@ import {
   type Telemetry,
 } from 'insidecar';
 import { type TWorkflow, type WorkflowContext, WorkflowRuntime } from 'insidecar/dapr';
-import { type EmbeddedOptions, embedded } from 'insidecar/embedded';
+import { type EmbeddedOptions, embeddedState } from 'insidecar/embedded';
 import { type InspectOptions, type Inspector, inspect } from 'insidecar/inspector';
 import { jetstreamPubSub } from 'insidecar/jetstream';
 import { type KafkaSasl, kafkaPubSub } from 'insidecar/kafka';
 import { type MqttPubSubOptions, mqttPubSub } from 'insidecar/mqtt';
 import { openTelemetry } from 'insidecar/otel';
-import { postgresql } from 'insidecar/postgresql';
+import { postgresqlState } from 'insidecar/postgresql';
 import { rabbitmqPubSub } from 'insidecar/rabbitmq';
-import { redis, redisPubSub } from 'insidecar/redis';
+import { redisPubSub, redisState } from 'insidecar/redis';
 import { type LoadedResources, loadResources } from 'insidecar/resources';
 import { type StoreCase, stateStoreConformance, type VirtualClock, virtualClock } from 'insidecar/testing';
 
@@ -34,10 +34,10 @@ interface Order {
 const clock: VirtualClock = virtualClock({ startAt: '2026-05-01T00:00:00Z' });
 const pubsub: PubSubDefinition = memoryPubSub('pubsub', { allowedTopics: ['orders'] });
 const place: EmbeddedOptions = { path: './state' };
-const state: StateDefinition = process.env['DURABLE'] === '1' ? embedded(place) : memoryStore();
+const state: StateDefinition = process.env['DURABLE'] === '1' ? embeddedState(place) : memoryState();
 const shared: readonly StateDefinition[] = [
-  postgresql({ connection: 'postgresql://app@db/shop', schema: 'orders' }),
-  redis({ nodes: ['a:26379', 'b:26379'], sentinelName: 'main' }),
+  postgresqlState({ connection: 'postgresql://app@db/shop', schema: 'orders' }),
+  redisState({ nodes: ['a:26379', 'b:26379'], sentinelName: 'main' }),
 ];
 const durable: PubSubDefinition = durablePubSub('durable', { scopes: ['orders'] });
 const jetstream: PubSubDefinition = jetstreamPubSub('jetstream', { url: 'nats://a,nats://b', createStream: true });
@@ -78,7 +78,7 @@ export async function main(): Promise<void> {
   await sidecar.pubsub.publish<Order>('pubsub', 'orders', { id: 'one' });
   const inspection: InspectOptions = { authorize: () => 'none', payloads: 'none' };
   const inspector: Inspector = inspect(sidecar, inspection);
-  createServer(nodeListener(sidecar));
+  createServer(nodeHandler(sidecar));
   const answer: Response | undefined = await fetchHandler(sidecar, { fallthrough: true })(new Request('http://x/'));
   console.log(durableCases.length, answer, sidecar.metadata.get().subscriptions[0]?.topic);
   await subscription.close();

@@ -6,10 +6,10 @@ const { join } = require('node:path');
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
-exports.embeddedSmoke = async ({ durablePubSub, embedded, isStateError, Sidecar }) => {
+exports.embeddedSmoke = async ({ durablePubSub, embeddedState, isStateError, Sidecar }) => {
   const path = mkdtempSync(join(tmpdir(), 'insidecar-smoke-'));
   const open = async () => {
-    const state = embedded({ path });
+    const state = embeddedState({ path });
     const sidecar = new Sidecar({ appId: 'smoke', components: [durablePubSub('pubsub')], state, logger: quiet });
     await sidecar.start();
     return sidecar;
@@ -37,8 +37,8 @@ exports.embeddedSmoke = async ({ durablePubSub, embedded, isStateError, Sidecar 
 
 if (require.main === module) {
   const { durablePubSub, isStateError, Sidecar } = require('insidecar');
-  const { embedded } = require('insidecar/embedded');
+  const { embeddedState } = require('insidecar/embedded');
   exports
-    .embeddedSmoke({ durablePubSub, embedded, isStateError, Sidecar })
+    .embeddedSmoke({ durablePubSub, embeddedState, isStateError, Sidecar })
     .then((what) => console.log(`require on Node ${process.version}: ${what}`));
 }

@@ -7,11 +7,11 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const insidecar = require('insidecar');
 const { WorkflowRuntime } = require('insidecar/dapr');
-const { embedded } = require('insidecar/embedded');
+const { embeddedState } = require('insidecar/embedded');
 const { loadResources } = require('insidecar/resources');
 const { adapterConformance, stateStoreConformance, virtualClock } = require('insidecar/testing');
 
-const { defineActivity, defineWorkflow, isSidecarError, memoryPubSub, nodeListener, Sidecar, systemClock } = insidecar;
+const { defineActivity, defineWorkflow, isSidecarError, memoryPubSub, nodeHandler, Sidecar, systemClock } = insidecar;
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 // Some measure memory, which a process shares with its runner.
@@ -41,7 +41,7 @@ describe('the embedded store', () => {
   for (const { name, run } of cases) {
     test(name, () => {
       const path = join(emptyPlace(), 'state');
-      return run(() => embedded({ path }).open({ clock: systemClock, logger }));
+      return run(() => embeddedState({ path }).open({ clock: systemClock, logger }));
     });
   }
 });
@@ -53,7 +53,7 @@ describe('the adapter of node:http', () => {
     req.on('end', () => res.writeHead(299).end(`${req.method} ${req.url} ${Buffer.concat(chunks)}`));
   };
   const mount = async (handler, options) => {
-    const listener = nodeListener(handler, options);
+    const listener = nodeHandler(handler, options);
     const server = createServer((req, res) => listener(req, res, () => passedOn(req, res)));
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
     const close = () =>
@@ -80,7 +80,7 @@ test('a message reaches a function as a CloudEvent', async () => {
 });
 
 test('a workflow completes, and one in generators', async () => {
-  const sidecar = await started({ state: embedded({ path: join(emptyPlace(), 'state') }) });
+  const sidecar = await started({ state: embeddedState({ path: join(emptyPlace(), 'state') }) });
   const double = defineActivity('double', (value) => value * 2);
   sidecar.workflows.register(
     defineWorkflow('sum', async (ctx, value) => (await ctx.callActivity(double, value)) + 1),
@@ -104,7 +104,7 @@ test('sidecars know each other by signed tokens', async () => {
   const identity = { keys: [{ privateKey }] };
   const app = { fetch: (request) => new Response(request.headers.get('sidecar-caller-app-id')) };
   const callee = await started({ appId: 'billing', app, identity });
-  const server = createServer(nodeListener(callee)).listen(0, '127.0.0.1');
+  const server = createServer(nodeHandler(callee)).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const billing = [`http://127.0.0.1:${server.address().port}`];
   const caller = await started({ appId: 'shop', identity, nameResolution: { static: { billing } } });

@@ -1,7 +1,7 @@
 // The same program for require(); smoke.mjs hands in what it imported.
 const { once } = require('node:events');
 
-exports.smoke = async ({ assert, createServer, memoryPubSub, nodeListener, request, Sidecar, virtualClock }) => {
+exports.smoke = async ({ assert, createServer, memoryPubSub, nodeHandler, request, Sidecar, virtualClock }) => {
   const received = [];
   const app = (req, res) => {
     const chunks = [];
@@ -24,7 +24,7 @@ exports.smoke = async ({ assert, createServer, memoryPubSub, nodeListener, reque
     ],
   });
   await sidecar.start();
-  const server = createServer(nodeListener(sidecar)).listen(0, '127.0.0.1');
+  const server = createServer(nodeHandler(sidecar)).listen(0, '127.0.0.1');
   await once(server, 'listening');
 
   const both = new Promise((resolve) =>

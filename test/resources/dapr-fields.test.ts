@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { nodeListener, Sidecar } from '../../src/index.ts';
+import { nodeHandler, Sidecar } from '../../src/index.ts';
 import { loadMultiApp } from '../../src/resources/index.ts';
 import { listen, send } from '../support/http.ts';
 import { component, directoryWith, findingsOf, load } from './files.ts';
@@ -320,7 +320,7 @@ describe('the name of a component', () => {
     await sidecar.start();
     await expect(sidecar.pubsub.publish(name, 'a', 1)).resolves.toBeUndefined();
     const path = `/v1.0/publish/${encodeURIComponent(name)}/a`;
-    await using server = await listen(nodeListener(sidecar));
+    await using server = await listen(nodeHandler(sidecar));
     expect((await send(server.url, 'POST', path, { body: '1' })).status).toBe(204);
   });
 });

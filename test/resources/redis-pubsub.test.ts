@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { memoryStore } from '../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../src/components/memory/memory-store.ts';
 import type { PubSubComponent } from '../../src/components/pubsub.ts';
 import { loadRedis } from '../../src/components/redis/driver.ts';
 import { Collector, publishTexts } from '../../src/testing/collector.ts';
@@ -28,7 +28,7 @@ async function open(values: Values): Promise<PubSubComponent> {
   const [definition] = options.components;
   if (definition === undefined || !('topics' in definition)) throw new Error('there is no pub/sub component');
   const [clock, logger] = [systemClock, new RecordingLogger()];
-  const state = await memoryStore().open({ clock, logger });
+  const state = await memoryState().open({ clock, logger });
   return definition.open({ appId: 'orders', clock, logger, state, track: () => () => {} });
 }
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nodeListener, Sidecar } from '../../src/index.ts';
+import { nodeHandler, Sidecar } from '../../src/index.ts';
 import { loadResources } from '../../src/resources/index.ts';
 import { Report } from '../../src/resources/report.ts';
 import { readResource } from '../../src/resources/resource.ts';
@@ -69,7 +69,7 @@ spec:
   };
   await using sidecar = new Sidecar({ appId: 'orders', wire: 'dapr', app: { fetch: app }, ...options });
   await sidecar.start();
-  await using http = await listen(nodeListener(sidecar));
+  await using http = await listen(nodeHandler(sidecar));
 
   await send(http.url, 'POST', '/v1.0/publish/events/placed', { body: { amount: 11 } });
   await send(http.url, 'POST', '/v1.0/publish/events/placed', { body: { amount: 9 } });

@@ -1,13 +1,13 @@
 /** The state calls of the client of `@dapr/dapr`, unmodified, over HTTP. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keyValueStore, memoryPubSub, memoryStore } from '../../src/index.ts';
+import { keyValueStore, memoryPubSub, memoryState } from '../../src/index.ts';
 import { type SdkWorld, sdkWorld } from './world.ts';
 
 let world: SdkWorld;
 
 beforeAll(async () => {
   world = await sdkWorld({
-    components: [memoryPubSub('pubsub'), keyValueStore('store', { store: memoryStore() })],
+    components: [memoryPubSub('pubsub'), keyValueStore('store', { store: memoryState() })],
   });
 });
 

@@ -1,5 +1,5 @@
 import { CommunicationProtocolEnum, DaprClient, DaprServer } from '@dapr/dapr';
-import { memoryPubSub, nodeListener, type PubSubDefinition, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { memoryPubSub, nodeHandler, type PubSubDefinition, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { freePort, type Listening, listen } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
 
@@ -61,7 +61,7 @@ export async function sdkWorld({ listens, beforeServer, clientToken, ...options 
     ...options,
     app: { port, host: '127.0.0.1' },
   });
-  const http = await listen(nodeListener(sidecar));
+  const http = await listen(nodeHandler(sidecar));
   const clientOptions = {
     daprHost: '127.0.0.1',
     daprPort: String(http.port),

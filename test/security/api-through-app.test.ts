@@ -8,10 +8,10 @@ import Koa from 'koa';
 import { describe, expect, test } from 'vitest';
 import {
   expressHandler,
-  fastifySidecar,
+  fastifyPlugin,
   fetchHandler,
   koaHandler,
-  nodeListener,
+  nodeHandler,
   type RequestHandler,
   request,
   Sidecar,
@@ -54,13 +54,13 @@ function bridged(fetch: (web: Request) => Promise<Response>): RequestListener {
 const FRAMEWORKS: Readonly<Record<string, (api: Api) => Mounted>> = {
   'node:http': (api) => ({
     listener: (req, res) =>
-      nodeListener(api(), { fallthrough: true })(req, res, () => res.writeHead(418).end(`app: ${req.url}`)),
+      nodeHandler(api(), { fallthrough: true })(req, res, () => res.writeHead(418).end(`app: ${req.url}`)),
   }),
   'node:http, with a new request object': (api) => ({
     listener: (req, res) => {
       const { method = 'GET', url = '/', headers } = req;
       const copy = Object.assign(new IncomingMessage(req.socket), { method, url, headers });
-      nodeListener(api(), { fallthrough: true })(copy, res, () => res.writeHead(418).end(`app: ${url}`));
+      nodeHandler(api(), { fallthrough: true })(copy, res, () => res.writeHead(418).end(`app: ${url}`));
     },
   }),
   Express: (api) => {
@@ -81,7 +81,7 @@ const FRAMEWORKS: Readonly<Record<string, (api: Api) => Mounted>> = {
   'Fastify, behind inject()': (api) => ({
     listener: async (req, res) => {
       const app = fastify();
-      await app.register(fastifySidecar({ handle: (call) => api().handle(call) }, { fallthrough: true }));
+      await app.register(fastifyPlugin({ handle: (call) => api().handle(call) }, { fallthrough: true }));
       app.setNotFoundHandler((_request, reply) => void reply.code(418).send(`app: ${req.url}`));
       const { statusCode, body } = await app.inject({ method: 'GET', url: req.url ?? '/', headers: req.headers });
       res.writeHead(statusCode).end(body);
@@ -158,7 +158,7 @@ describe('the mark of a call to an application in this process', () => {
     const headers = Object.fromEntries(await markedCall());
     await using sidecar = new Sidecar({ appId: 'shop' });
     await sidecar.start();
-    await using server = await listen(nodeListener(sidecar));
+    await using server = await listen(nodeHandler(sidecar));
     expect((await send(server.url, 'GET', '/v1.0/metadata', { headers })).status).toBe(200);
   });
 

@@ -1,6 +1,6 @@
 /** What the pages of strangers have browsers send to an API without a token. */
 import { describe, expect, test } from 'vitest';
-import { nodeListener, request, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { nodeHandler, request, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { RawClient } from '../../src/testing/adapter-client.ts';
 import { MOUNTS } from '../adapters/mounts.ts';
 import { type Answer, comingFrom, listen, type RequestHeaders, send } from '../support/http.ts';
@@ -24,7 +24,7 @@ interface Asked {
 async function ask(headers: RequestHeaders, { options, from, method = 'GET', path = METADATA }: Asked = {}) {
   await using sidecar = new Sidecar({ appId: 'shop', logger: new RecordingLogger(), ...options });
   await sidecar.start();
-  const listener = nodeListener(sidecar);
+  const listener = nodeHandler(sidecar);
   await using server = await listen(from === undefined ? listener : comingFrom(from, listener));
   // Awaited here: the server must not be closed before.
   return await send(server.url, method, path, { headers });
@@ -186,7 +186,7 @@ describe('the name by which the API is reached', () => {
     await using sidecar = new Sidecar({ appId: 'shop' });
     await sidecar.start();
     expect((await sidecar.handle(request('GET', METADATA))).status).toBe(200);
-    await using server = await listen(nodeListener(sidecar));
+    await using server = await listen(nodeHandler(sidecar));
     using client = new RawClient(server.url);
     client.send(`GET ${METADATA} HTTP/1.0`, '', '');
     expect(await client.all()).toContain('HTTP/1.1 200');
@@ -267,7 +267,7 @@ describe('what is not refused', () => {
 
 test('the port for other sidecars refuses pages, with an API token too', async () => {
   await using world = await startInvocation({ apiToken: 'the-token', cors: { origins: ['*'] } });
-  await using server = await listen(nodeListener(world.sidecar.peers));
+  await using server = await listen(nodeHandler(world.sidecar.peers));
   const call = (headers: RequestHeaders): Promise<Answer> =>
     send(server.url, 'GET', '/v1.0/invoke/shop/method/x', { headers });
   for (const headers of [
@@ -282,7 +282,7 @@ test('the port for other sidecars refuses pages, with an API token too', async (
 test('pages of the application that it is mounted in are not refused, under whatever name', async () => {
   await using sidecar = new Sidecar({ appId: 'shop' });
   await sidecar.start();
-  const mounted = nodeListener(sidecar, { fallthrough: true });
+  const mounted = nodeHandler(sidecar, { fallthrough: true });
   await using server = await listen((req, res) => mounted(req, res, () => void res.writeHead(299).end()));
   const link = { host: 'shop.example', 'user-agent': CHROME, 'upgrade-insecure-requests': '1' };
   expect((await send(server.url, 'GET', '/page', { headers: link })).status).toBe(299);

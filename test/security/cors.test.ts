@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nodeListener } from '../../src/index.ts';
+import { nodeHandler } from '../../src/index.ts';
 import { type Answer, listen, send } from '../support/http.ts';
 import { createWorld, startWorld, type World, type WorldOptions } from '../support/world.ts';
 
@@ -99,7 +99,7 @@ describe('with a list of origins', () => {
     ['a path of the application behind', '/orders', 'content-type', false],
   ])('with fallthrough, of preflights only ours are answered: %s', async (_, path, fields, isOurs) => {
     await using world = await startWorld(options);
-    const listener = nodeListener(world.sidecar, { fallthrough: true });
+    const listener = nodeHandler(world.sidecar, { fallthrough: true });
     await using server = await listen((req, res) => listener(req, res, () => res.writeHead(299).end()));
     const headers = { origin: SHOP, ...PREFLIGHT, 'access-control-request-headers': fields };
     expect((await send(server.url, 'OPTIONS', path, { headers })).status).toBe(isOurs ? 200 : 299);

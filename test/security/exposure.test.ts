@@ -5,10 +5,10 @@ import Koa from 'koa';
 import { describe, expect, test } from 'vitest';
 import {
   expressHandler,
-  fastifySidecar,
+  fastifyPlugin,
   fetchHandler,
   koaHandler,
-  nodeListener,
+  nodeHandler,
   type RequestHandler,
   Sidecar,
   type SidecarOptions,
@@ -26,7 +26,7 @@ interface Asked extends Partial<SidecarOptions> {
 }
 
 /** The warnings of a sidecar that is asked for these paths from that address. */
-async function warningsOf({ address = ELSEWHERE, mount = nodeListener, paths = ['/v1.0/metadata'], ...rest }: Asked) {
+async function warningsOf({ address = ELSEWHERE, mount = nodeHandler, paths = ['/v1.0/metadata'], ...rest }: Asked) {
   const logger = new RecordingLogger();
   await using sidecar = new Sidecar({ appId: 'shop', logger, ...rest });
   await sidecar.start();
@@ -45,12 +45,12 @@ const WARNING = {
 
 describe('a request from another host, without an apiToken', () => {
   const ADAPTERS: Readonly<Record<string, (handler: RequestHandler) => RequestListener | Promise<RequestListener>>> = {
-    'node:http': (handler) => nodeListener(handler),
+    'node:http': (handler) => nodeHandler(handler),
     Express: (handler) => express().use(expressHandler(handler)) as unknown as RequestListener,
     Koa: (handler) => new Koa().use(koaHandler(handler)).callback(),
     Fastify: async (handler) => {
       const app = fastify();
-      await app.register(fastifySidecar(handler));
+      await app.register(fastifyPlugin(handler));
       await app.ready();
       return (req, res) => app.routing(req, res);
     },
@@ -75,7 +75,7 @@ describe('a request from another host, without an apiToken', () => {
     ['for health', { paths: ['/v1.0/healthz', '/v1.0/healthz/outbound'] }],
     ['for what is no route', { paths: ['/elsewhere'] }],
     ['with a token to ask for', { apiToken: 'secret' }],
-    ['to the port for other sidecars', { mount: (sidecar) => nodeListener(sidecar.peers), paths: ['/v1.0/invoke/x'] }],
+    ['to the port for other sidecars', { mount: (sidecar) => nodeHandler(sidecar.peers), paths: ['/v1.0/invoke/x'] }],
     ['through fetch, which knows no address', { mount: (sidecar) => fetchListener(fetchHandler(sidecar)) }],
   ])('is not warned of %s', async (_what, asked) => {
     expect((await warningsOf(asked)).warnings).toEqual([]);
@@ -88,7 +88,7 @@ test('a request tells the address that its connection comes from', async () => {
     told.push(remoteAddress);
     return { status: 204, headers: {}, body: new Uint8Array() };
   };
-  await using server = await listen(nodeListener({ handle }));
+  await using server = await listen(nodeHandler({ handle }));
   await send(server.url, 'GET', '/');
   expect(told).toEqual(['127.0.0.1']);
 });

@@ -1,7 +1,7 @@
 /** `sidecar.peers` on a port that others reach: callers that prove nothing. */
 import type { RequestListener } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { nodeListener } from '../../src/index.ts';
+import { nodeHandler } from '../../src/index.ts';
 import { makeIdentity } from '../../src/security/identity.ts';
 import { type Answer, listen, send } from '../support/http.ts';
 import { type InvocationWorld, type InvocationWorldOptions, startInvocation } from '../support/invocation-world.ts';
@@ -20,7 +20,7 @@ function from(address: string, listener: RequestListener): RequestListener {
 }
 
 async function ask(world: InvocationWorld, address = ELSEWHERE, headers: Record<string, string> = {}): Promise<Answer> {
-  await using peers = await listen(from(address, nodeListener(world.sidecar.peers)));
+  await using peers = await listen(from(address, nodeHandler(world.sidecar.peers)));
   return await send(peers.url, 'POST', PATH, { headers });
 }
 
@@ -30,7 +30,7 @@ function warnings(world: InvocationWorld): readonly object[] {
 
 test('answers the health probes, and nothing else of the API', async () => {
   await using world = await startInvocation({ apiToken: 'api-secret', identity: IDENTITY });
-  await using peers = await listen(from(ELSEWHERE, nodeListener(world.sidecar.peers)));
+  await using peers = await listen(from(ELSEWHERE, nodeHandler(world.sidecar.peers)));
   const statusOf = async (path: string): Promise<number> => (await send(peers.url, 'GET', path)).status;
   const probes = ['/v1.0/healthz', '/v1.0/healthz/outbound'];
   expect(await Promise.all(probes.map(statusOf))).toEqual([204, 204]);

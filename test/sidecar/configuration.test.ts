@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { postgresql } from '../../src/components/postgresql/index.ts';
+import { postgresqlState } from '../../src/components/postgresql/index.ts';
 import { memoryPubSub, Sidecar, type SidecarOptions } from '../../src/index.ts';
 
 const SECRET = 's3cr3t-of-at-least-thirty-two-bytes!';
@@ -10,7 +10,7 @@ const OPTIONS: SidecarOptions = {
   appId: 'shop',
   app: { listener: appListener, maxConcurrency: 5, health: { path: '/up' } },
   components: [memoryPubSub('pubsub')],
-  state: postgresql({ connection: `postgresql://shop:${SECRET}@db.internal:6543/shop` }),
+  state: postgresqlState({ connection: `postgresql://shop:${SECRET}@db.internal:6543/shop` }),
   subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders', concurrency: 1 }],
   httpEndpoints: [
     {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openEmbeddedStore } from '../../src/components/embedded/embedded-store.ts';
-import { embedded } from '../../src/components/embedded/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
 import { durablePubSub, type Logger, request, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { patientClock } from '../support/clock.ts';
 
@@ -19,7 +19,7 @@ async function start(options: SidecarOptions = {}): Promise<Sidecar> {
   const sidecar = new Sidecar({
     appId: 'orders',
     components: [durablePubSub('pubsub')],
-    state: embedded({ path }),
+    state: embeddedState({ path }),
     logger,
     ...options,
   });

@@ -6,12 +6,12 @@ import Koa from 'koa';
 import { describe, expect, test, vi } from 'vitest';
 import {
   expressHandler,
-  fastifySidecar,
+  fastifyPlugin,
   fetchHandler,
   koaHandler,
   memoryPubSub,
-  memoryStore,
-  nodeListener,
+  memoryState,
+  nodeHandler,
   Sidecar,
 } from '../../src/index.ts';
 
@@ -24,21 +24,21 @@ test.each<[what: string, options: Record<string, unknown>, expected: string]>([
   ['a Hono app', { app: new Hono() }, 'options.app is the application itself: expected { fetch: app.fetch }'],
   ['a port', { app: 3000 }, 'options.app is 3000: expected { port: 3000 }'],
   ['a port as text', { app: '3000' }, 'options.app is "3000": expected { port: 3000 }'],
-  ['a path', { state: './x' }, 'options.state is "./x": expected embedded({ path: "./x" }) of insidecar/embedded'],
+  ['a path', { state: './x' }, 'options.state is "./x": expected embeddedState("./x") of insidecar/embedded'],
   [
     'a URL with a password',
     { state: 'postgresql://app:secret@db/shop' },
-    'options.state is a URL: expected postgresql({ connection: url }) of insidecar/postgresql',
+    'options.state is a URL: expected postgresqlState(url) of insidecar/postgresql',
   ],
   [
     'a URL of Redis',
     { state: 'redis://:secret@db' },
-    'options.state is a URL: expected redis({ url }) of insidecar/redis',
+    'options.state is a URL: expected redisState(url) of insidecar/redis',
   ],
   [
     'a function that makes a store',
-    { state: memoryStore },
-    'options.state is a function: expected what such a function returns, as in { state: memoryStore() }',
+    { state: memoryState },
+    'options.state is a function: expected what such a function returns, as in { state: memoryState() }',
   ],
   [
     'one component',
@@ -70,7 +70,7 @@ test.each([
   expect(() => new Sidecar({ appId: 'shop', ...options })).not.toThrow();
 });
 
-test.each([expressHandler, fastifySidecar, fetchHandler, koaHandler, nodeListener])('%o of no sidecar', (mount) => {
+test.each([expressHandler, fastifyPlugin, fetchHandler, koaHandler, nodeHandler])('%o of no sidecar', (mount) => {
   for (const wrong of [{}, undefined, express])
     expect(() => mount(wrong as never)).toThrow(
       /cannot be mounted: expected a sidecar, sidecar\.peers or an inspector$/,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type Logger,
   memoryPubSub,
-  memoryStore,
+  memoryState,
   type PubSubComponent,
   type PubSubDefinition,
   Sidecar,
@@ -30,7 +30,7 @@ class Notes {
     return {
       type: 'noted',
       open: async (context) => {
-        const store = await memoryStore().open(context);
+        const store = await memoryState().open(context);
         const close = store.close.bind(store);
         store.close = async () => {
           this.lines.push('state closed');
@@ -174,7 +174,7 @@ describe('lifecycle of a sidecar', () => {
     let hangs = false;
     const never = new Promise<never>(() => undefined);
     const open: StateDefinition['open'] = async (context) => {
-      const store = await memoryStore().open(context);
+      const store = await memoryState().open(context);
       const { scan, close } = { scan: store.scan.bind(store), close: store.close.bind(store) };
       store.scan = (range) => (hangs ? never : scan(range));
       store.close = () => (hangs ? never : close());

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { nodeListener, runUntilSignal, Sidecar } from '../../src/index.ts';
+import { nodeHandler, runUntilSignal, Sidecar } from '../../src/index.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const listeners = (): number[] => SIGNALS.map((signal) => process.listenerCount(signal));
@@ -18,7 +18,7 @@ describe('runUntilSignal', () => {
   test('returns after a stop by other means, with the servers closed and no listener left', async () => {
     const before = listeners();
     const sidecar = await started();
-    const server = createServer(nodeListener(sidecar)).listen(0, '127.0.0.1');
+    const server = createServer(nodeHandler(sidecar)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const fastifyLike = { close: vi.fn(async () => undefined) };
     const running = runUntilSignal(sidecar, server, fastifyLike);
@@ -49,10 +49,10 @@ describe('runUntilSignal', () => {
 function processWith(handle: string): ChildProcess {
   const program = `
     const { createServer } = require('node:http');
-    const { memoryPubSub, nodeListener, runUntilSignal, Sidecar } = require('./dist/index.cjs');
+    const { memoryPubSub, nodeHandler, runUntilSignal, Sidecar } = require('./dist/index.cjs');
     (async () => {
       const sidecar = new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')] });
-      const server = createServer(nodeListener(sidecar)).listen(0, '127.0.0.1');
+      const server = createServer(nodeHandler(sidecar)).listen(0, '127.0.0.1');
       await sidecar.start();
       await sidecar.pubsub.subscribe('pubsub', 'orders', async () => {
         console.log('handling');

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { embedded } from '../../src/components/embedded/index.ts';
-import { postgresql } from '../../src/components/postgresql/index.ts';
-import { redis } from '../../src/components/redis/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
+import { postgresqlState } from '../../src/components/postgresql/index.ts';
+import { redisState } from '../../src/components/redis/index.ts';
 import type { StateDefinition } from '../../src/state/store.ts';
 import { runSql } from '../components/postgresql/pg-test-server.ts';
 import { restoreSchema } from '../fixtures/state/postgresql-dump.ts';
@@ -87,7 +87,7 @@ const FILES = ['state.db', 'state.db-wal'];
 export class OldDirectory implements OldState {
   readonly path: string = mkdtempSync(join(tmpdir(), 'insidecar-old-'));
   readonly manifest: Manifest;
-  readonly definition: StateDefinition = embedded({ path: this.path });
+  readonly definition: StateDefinition = embeddedState({ path: this.path });
   /** Only one process can have it open. */
   readonly takeOverMs = 0;
 
@@ -159,13 +159,13 @@ async function onPostgresql(fixture: string, database: string, common: Common): 
   await restoreSchema(common.server, database, dumpOf(fixture, 'state.sql'));
   const connection = `postgresql://postgres@127.0.0.1:${port}/${database}`;
   const drop = async (): Promise<void> => void (await runSql(port, `DROP DATABASE "${database}" WITH (FORCE)`));
-  const definition = postgresql({ connection, durability: 'server' });
+  const definition = postgresqlState({ connection, durability: 'server' });
   return { ...common, database, definition, [Symbol.asyncDispose]: drop };
 }
 
 async function onRedis(fixture: string, database: number, common: Common): Promise<OldStateOnServer> {
   await restoreKeys(common.server, database, dumpOf(fixture, 'state.json'));
-  const definition = redis({ url: `redis://127.0.0.1:${common.server.port}`, database });
+  const definition = redisState({ url: `redis://127.0.0.1:${common.server.port}`, database });
   // What is left there, the next copy replaces.
   return { ...common, database: String(database), definition, [Symbol.asyncDispose]: async () => undefined };
 }

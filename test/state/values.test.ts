@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkBatch } from '../../src/state/checks.ts';
-import { ConflictError, isConflict, isStateError, StateError } from '../../src/state/errors.ts';
+import { ConflictError, isConflictError, isStateError, StateError } from '../../src/state/errors.ts';
 import { MAX_BATCH_BYTES, MAX_VALUE_BYTES } from '../../src/state/store.ts';
 import { readValue, withFormat } from '../../src/state/values.ts';
 
@@ -30,8 +30,8 @@ test('a batch has at most 64 MiB', () => {
 });
 
 test('errors are recognised by brand', () => {
-  expect(isConflict(new ConflictError('a'))).toBe(true);
-  expect(isConflict(new StateError('full', 'no space'))).toBe(false);
+  expect(isConflictError(new ConflictError('a'))).toBe(true);
+  expect(isConflictError(new StateError('full', 'no space'))).toBe(false);
   expect(isStateError(new Error('other'))).toBe(false);
   expect(new ConflictError('\0'.repeat(100)).message.length).toBeLessThan(700);
 });

@@ -8,7 +8,7 @@ import {
   defineWorkflow,
   type HeaderMap,
   type IdentityOptions,
-  nodeListener,
+  nodeHandler,
   request,
 } from '../../src/index.ts';
 import { makeIdentity } from '../../src/security/identity.ts';
@@ -67,7 +67,7 @@ export class ApartHost implements AsyncDisposable {
       ...(at === 'nowhere' ? {} : { address: server.url }),
       ...others,
     });
-    return new ApartHost(member, server, nodeListener(at === 'api' ? member.sidecar : member.sidecar.peers));
+    return new ApartHost(member, server, nodeHandler(at === 'api' ? member.sidecar : member.sidecar.peers));
   }
 
   get workflows(): Member['sidecar']['workflows'] {

@@ -1,7 +1,7 @@
 // A process that publishes for others, for tests in which it dies between the broker's confirmation and its own answer:
 // publisher-death.ts. It tells its port.
 import { createServer } from 'node:http';
-import { nodeListener, Sidecar } from '../../dist/index.mjs';
+import { nodeHandler, Sidecar } from '../../dist/index.mjs';
 
 const { entry, factory, options, diesConfirmed } = JSON.parse(process.argv[2]);
 const { [factory]: makePubSub } = await import(`../../dist/${entry}.mjs`);
@@ -20,5 +20,5 @@ async function open(context) {
 
 const sidecar = new Sidecar({ appId: 'publisher', components: [{ ...definition, open }] });
 await sidecar.start();
-const server = createServer(nodeListener(sidecar));
+const server = createServer(nodeHandler(sidecar));
 server.listen(0, '127.0.0.1', () => process.stdout.write(`port ${server.address().port}\n`));

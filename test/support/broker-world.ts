@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
-  nodeListener,
+  nodeHandler,
   type PubSubDefinition,
   type RouteSubscription,
   Sidecar,
@@ -51,7 +51,7 @@ export class BrokerWorld implements AsyncDisposable {
       logger: this.logger,
       ...rest.options,
     });
-    server.use(nodeListener(this.sidecar));
+    server.use(nodeHandler(this.sidecar));
   }
 
   /** Starts the sidecar. */

@@ -1,7 +1,7 @@
 import { Membership } from '../../src/cluster/membership.ts';
 import type { ShardChange } from '../../src/cluster/shards.ts';
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
-import { isConflict } from '../../src/state/errors.ts';
+import { isConflictError } from '../../src/state/errors.ts';
 import type { Batch, StateStore } from '../../src/state/store.ts';
 import type { VirtualClock } from '../../src/testing/index.ts';
 import { Work } from '../../src/util/work.ts';
@@ -108,7 +108,7 @@ export class TestHost {
       await this.#store.commit({ require: [shards.fence(shard)], put });
       return true;
     } catch (error) {
-      if (!isConflict(error)) throw error;
+      if (!isConflictError(error)) throw error;
       shards.isFenced(error);
       return false;
     }

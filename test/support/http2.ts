@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect, createServer, type IncomingHttpHeaders } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import type { nodeListener } from '../../src/index.ts';
+import type { nodeHandler } from '../../src/index.ts';
 
 interface Http2Answer {
   readonly status: number | undefined;
@@ -8,7 +8,7 @@ interface Http2Answer {
 }
 
 /** A server of HTTP/2 without TLS, and a session with it. */
-export async function http2Session(listener: ReturnType<typeof nodeListener>) {
+export async function http2Session(listener: ReturnType<typeof nodeHandler>) {
   const server = createServer((req, res) => listener(req as never, res as never));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { embedded } from '../../src/components/embedded/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
 import {
   durablePubSub,
   type MessageHandler,
@@ -61,7 +61,7 @@ export class QueueWorld extends TestSidecar {
     startAt = '2026-01-01T00:00:00Z',
   }: QueueWorldOptions): Promise<QueueWorld> {
     const directory = place === 'durable, on disk' ? await mkdtemp(join(tmpdir(), 'insidecar-queues-')) : undefined;
-    const state = directory === undefined ? new KeptStore() : embedded({ path: join(directory, 'state') });
+    const state = directory === undefined ? new KeptStore() : embeddedState({ path: join(directory, 'state') });
     const pubsub = place === 'memory' ? memoryPubSub('pubsub', component) : durablePubSub('pubsub', component);
     const world = new QueueWorld({ pubsub, state, directory, startAt });
     await world.start();

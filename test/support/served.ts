@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
-import { nodeListener } from '../../src/index.ts';
+import { nodeHandler } from '../../src/index.ts';
 import { type Answer, type Listening, listen, type Sent, send } from './http.ts';
 import { TestSidecar, type TestSidecarOptions } from './sidecar.ts';
 
@@ -33,7 +33,7 @@ export class ServedSidecar<App extends TestApp> extends TestSidecar {
     this.app = app;
     this.server = server;
     this.#appServer = appServer;
-    server.use(nodeListener(this.sidecar));
+    server.use(nodeHandler(this.sidecar));
   }
 
   send(method: string, path: string, sent?: Sent): Promise<Answer> {

@@ -1,5 +1,5 @@
 import { asBuffer } from '../../src/http/body.ts';
-import { type KeyValueOptions, keyValueStore, memoryStore, request, type WireName } from '../../src/index.ts';
+import { type KeyValueOptions, keyValueStore, memoryState, request, type WireName } from '../../src/index.ts';
 import { TestSidecar, type TestSidecarOptions } from './sidecar.ts';
 
 /** An answer of the HTTP API. */
@@ -22,7 +22,7 @@ export interface StateWorldOptions extends TestSidecarOptions {
 /** A sidecar with the state stores `memory` and `own`. */
 export class StateWorld extends TestSidecar {
   constructor({ store, components = [], ...options }: StateWorldOptions = {}) {
-    const memory = keyValueStore('memory', { store: memoryStore(), ...store });
+    const memory = keyValueStore('memory', { store: memoryState(), ...store });
     super({ ...options, components: [memory, keyValueStore('own', store), ...components] });
   }
 

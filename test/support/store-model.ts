@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { countEntries } from '../../src/state/count-entries.ts';
-import { isConflict } from '../../src/state/errors.ts';
+import { isConflictError } from '../../src/state/errors.ts';
 import { compareKeys } from '../../src/state/keys.ts';
 import type { Batch, KeyedEntry, Precondition, Scan, StateStore } from '../../src/state/store.ts';
 
@@ -107,7 +107,7 @@ async function commitTogether(store: StateStore, model: Model, steps: readonly C
       assert.equal(broken, undefined, 'a commit succeeded although a precondition did not hold');
       model.apply(batch, outcome.value);
     } else {
-      assert.ok(isConflict(outcome?.reason), `a conflict was expected, not ${String(outcome?.reason)}`);
+      assert.ok(isConflictError(outcome?.reason), `a conflict was expected, not ${String(outcome?.reason)}`);
       assert.equal(outcome?.reason.key, broken?.key);
     }
   }

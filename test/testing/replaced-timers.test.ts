@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { embedded } from '../../src/components/embedded/index.ts';
-import { durablePubSub, nodeListener, Sidecar } from '../../src/index.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
+import { durablePubSub, nodeHandler, Sidecar } from '../../src/index.ts';
 import { temporaryDirectory } from '../support/embedded-store.ts';
 import { listen, send } from '../support/http.ts';
 
@@ -9,13 +9,13 @@ test('publishes over HTTP, deliveries and workflows go on while the timers of a 
   const sidecar = new Sidecar({
     appId: 'shop',
     components: [durablePubSub('pubsub')],
-    state: embedded({ path: temporaryDirectory() }),
+    state: embeddedState({ path: temporaryDirectory() }),
   });
   sidecar.workflows.register('double', async (_ctx, input: number) => 2 * input);
   await sidecar.start();
   const received: unknown[] = [];
   await sidecar.pubsub.subscribe('pubsub', 'orders', ({ data }) => void received.push(data));
-  await using server = await listen(nodeListener(sidecar));
+  await using server = await listen(nodeHandler(sidecar));
   vi.useFakeTimers();
   try {
     const answer = await send(server.url, 'POST', '/v1.0/publish/pubsub/orders', { body: { id: 1 } });

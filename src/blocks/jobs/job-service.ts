@@ -2,7 +2,7 @@ import type { Membership } from '../../cluster/membership.ts';
 import { workplaceOf } from '../../cluster/workplace-of.ts';
 import { isSidecarError, type SidecarError } from '../../errors.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
-import { isConflict } from '../../state/errors.ts';
+import { isConflictError } from '../../state/errors.ts';
 import type { JobFields, StoredJob } from '../../timed/job.ts';
 import { askedJob, pausedJob, resumedJob } from '../../timed/planning/control.ts';
 import { type PlannedJob, replacementOf } from '../../timed/planning/if-exists.ts';
@@ -303,7 +303,7 @@ export class JobService implements BlockService {
   #asSidecarError(operation: Operation, error: unknown, scheduler: Scheduler): SidecarError {
     if (isSidecarError(error)) return error;
     // The write may have been committed.
-    if (operation !== 'GET_JOB' && operation !== 'LIST_JOBS' && !isConflict(error)) scheduler.readAnew();
+    if (operation !== 'GET_JOB' && operation !== 'LIST_JOBS' && !isConflictError(error)) scheduler.readAnew();
     return this.errors.failed(operation, error);
   }
 }

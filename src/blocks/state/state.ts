@@ -217,8 +217,8 @@ export class State {
         const { etag } = await this.set(storeName, key, value, { ...condition, ttl });
         return { value, etag };
       } catch (error) {
-        const isConflict = isSidecarError(error) && error.status === 409;
-        if (!isConflict || attempt >= maxAttempts) throw error;
+        const isConflictError = isSidecarError(error) && error.status === 409;
+        if (!isConflictError || attempt >= maxAttempts) throw error;
       }
     }
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { nodeListener } from '../../adapters/node.ts';
+import { nodeHandler } from '../../adapters/node.ts';
 import { inspect } from '../../inspector/index.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
@@ -41,7 +41,7 @@ export async function openRunInspector(
   const { port, server } = await listenOn({
     host: HOST,
     port: settings.port ?? DEFAULT_PORT,
-    listener: nodeListener(inspector),
+    listener: nodeHandler(inspector),
     chosenBy: '--inspect=PORT',
     ...(settings.port === undefined && {
       onMoved: (message: string) => logger.warn({}, `${message}: the inspector takes a free one`),

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { NodeListener } from '../../adapters/node.ts';
+import type { NodeHandler } from '../../adapters/node.ts';
 import { messageOf } from '../../errors.ts';
 import { HEAD_LIMIT_BYTES } from '../../http/head-limit.ts';
 import { type Clock, sleep } from '../../util/clock.ts';
@@ -20,7 +20,7 @@ export interface ListenOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  readonly listener: NodeListener;
+  readonly listener: NodeHandler;
   /** The largest head of a request. Default 16 KiB. */
   readonly headLimitBytes?: number;
   /** Called if the port is taken and a free one is used instead; without it, a taken port is an error. */

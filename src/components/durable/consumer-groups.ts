@@ -1,4 +1,4 @@
-import { ConflictError, contradictionError, isConflict } from '../../state/errors.ts';
+import { ConflictError, contradictionError, isConflictError } from '../../state/errors.ts';
 import { namePart } from '../../state/keys.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../state/store.ts';
 import { type EndedGroup, endedGroup, type GroupName, type GroupRecord, readGroup } from './group-record.ts';
@@ -109,7 +109,7 @@ export class ConsumerGroups {
    * that it refuses.
    */
   async refused(guard: Precondition, error: unknown): Promise<void> {
-    if (!isConflict(error) || error.key !== guard.key) throw error;
+    if (!isConflictError(error) || error.key !== guard.key) throw error;
     if (this.#guard.version !== guard.version) return;
     this.mayBeOutdated = true;
     // A read that had begun before the refusal may answer the old version.

@@ -1,7 +1,7 @@
 import type { ShardHosts } from '../../cluster/shards.ts';
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import type { OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
-import { isConflict } from '../../state/errors.ts';
+import { isConflictError } from '../../state/errors.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { ConsumerGroups } from './consumer-groups.ts';
@@ -99,7 +99,7 @@ export class Delegates {
       } catch (error) {
         this.#toRead = true;
         this.#deps.owned.isFenced(error);
-        if (isConflict(error) && ++conflicts < MAX_CONFLICTS) this.#toReview = true;
+        if (isConflictError(error) && ++conflicts < MAX_CONFLICTS) this.#toReview = true;
         else this.#onFailure(error);
       }
     }
@@ -124,13 +124,13 @@ export class Delegates {
   async #step(): Promise<void> {
     const steps = await Promise.allSettled([...this.#leases.values()].map(({ lease }) => lease.step()));
     const failed = steps.filter((step) => step.status === 'rejected').map(({ reason }) => reason as unknown);
-    const worst = failed.find((reason) => !isConflict(reason)) ?? failed[0];
+    const worst = failed.find((reason) => !isConflictError(reason)) ?? failed[0];
     if (worst !== undefined) throw worst;
   }
 
   #onFailure(error: unknown): void {
     const { logger, clock } = this.#deps;
-    if (!(this.#hasFailed || isConflict(error)))
+    if (!(this.#hasFailed || isConflictError(error)))
       logger.error({ error }, 'the delegates of groups cannot be read: will be tried again');
     this.#hasFailed = true;
     this.#reviewAt(clock.now() + STORE_RETRY_MS);

@@ -33,7 +33,7 @@ const FIELDS: OptionFields<DurablePubSubOptions> = {
 };
 
 /**
- * A pub/sub component in the sidecar's state store, as durable as that store. With `embedded({ path })` a publish
+ * A pub/sub component in the sidecar's state store, as durable as that store. With `embeddedState({ path })` a publish
  * resolves when the message is on disk, and messages, attempt counts and retries survive a restart of the process.
  *
  * A subscription to `orders*` receives what is published to every topic that begins so, or matches as `wildcards` says.

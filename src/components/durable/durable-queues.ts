@@ -1,6 +1,6 @@
 import { SidecarError } from '../../errors.ts';
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
-import { isConflict } from '../../state/errors.ts';
+import { isConflictError } from '../../state/errors.ts';
 import type { KeyedEntry, Precondition, StateStore } from '../../state/store.ts';
 import type {
   AbandonedQueue,
@@ -182,7 +182,7 @@ export class DurableQueues implements QueueAccess {
       for (const move of moves) move.queue.onPublishFailed(move.key);
       queue.reload();
       queue.lease.isFenced(error);
-      if (!isConflict(error)) throw error;
+      if (!isConflictError(error)) throw error;
       groups.mayBeOutdated = true;
       return undefined;
     }
@@ -227,7 +227,7 @@ export class DurableQueues implements QueueAccess {
     try {
       await groups.end(name, this.#fenceOf(name, queue));
     } catch (error) {
-      if (!isConflict(error)) throw error;
+      if (!isConflictError(error)) throw error;
       queue.lease.isFenced(error);
       throw queueBusy(name, 'was taken by another host: try again', error);
     }

@@ -1,5 +1,5 @@
 import { Damages } from '../../state/damages.ts';
-import { isConflict } from '../../state/errors.ts';
+import { isConflictError } from '../../state/errors.ts';
 import { keyAfter } from '../../state/keys.ts';
 import type { PageSize } from '../../state/page.ts';
 import { retryOnConflict } from '../../state/retry-on-conflict.ts';
@@ -60,7 +60,7 @@ export class EndedGroups {
       try {
         await this.#remove(left);
       } catch (error) {
-        if (!isConflict(error)) throw error;
+        if (!isConflictError(error)) throw error;
         // Another host was faster, or has changed messages.
         await groups.reload();
         left = groups.ended.find(({ entry }) => entry.key === ended.entry.key);

@@ -1,7 +1,7 @@
 import type { ShardHosts } from '../../cluster/shards.ts';
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import type { OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
-import { ConflictError, isConflict } from '../../state/errors.ts';
+import { ConflictError, isConflictError } from '../../state/errors.ts';
 import type { Precondition } from '../../state/store.ts';
 import { type Clock, type DualInstant, dualNow, msSince } from '../../util/clock.ts';
 import type { QueueLayout } from './layout.ts';
@@ -120,7 +120,7 @@ export class GroupLease {
   /** Whether an error says that another host hands the messages out. */
   isFenced(error: unknown): boolean {
     const { owned, layout, review } = this.#deps;
-    if (!isConflict(error) || error.key !== layout.delegate) return owned.isFenced(error);
+    if (!isConflictError(error) || error.key !== layout.delegate) return owned.isFenced(error);
     review(true);
     return true;
   }

@@ -1,4 +1,4 @@
-import { isConflict } from '../../state/errors.ts';
+import { isConflictError } from '../../state/errors.ts';
 import { sleep } from '../../util/clock.ts';
 import { SUSPECT_AFTER } from '../../util/crashes.ts';
 import { Deque } from '../../util/deque.ts';
@@ -130,10 +130,10 @@ export class HandOutGate {
     this.#recording = batch;
     const failure = await this.#tryRecord(batch);
     // Another host has the group now, or this one will be seen to have it no longer.
-    if (isConflict(failure))
+    if (isConflictError(failure))
       await sleep(settlements.clock, STORE_RETRY_MS, batch[0]?.tenure.signal).catch(() => undefined);
     this.#recording = [];
-    if (isConflict(failure)) {
+    if (isConflictError(failure)) {
       // The store may have entries that could not be written: all messages are read again.
       this.end();
       return this.begin();

@@ -1,5 +1,5 @@
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
-import { isConflict, isStateError } from '../../state/errors.ts';
+import { isConflictError, isStateError } from '../../state/errors.ts';
 import type { Batch, Precondition, Put, StateStore } from '../../state/store.ts';
 import type { ComponentContext } from '../component.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
@@ -206,7 +206,7 @@ export class QueuePublisher {
 
   /** The commit of a plan was refused, or its outcome is unknown. */
   #notPublished(plan: PublishPlan, error: unknown): void {
-    if (isConflict(error)) this.#notWritten(plan);
+    if (isConflictError(error)) this.#notWritten(plan);
     else this.#endPlan(plan);
   }
 

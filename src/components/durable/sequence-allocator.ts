@@ -1,4 +1,4 @@
-import { contradictionError, isConflict } from '../../state/errors.ts';
+import { contradictionError, isConflictError } from '../../state/errors.ts';
 import type { Precondition, StateStore } from '../../state/store.ts';
 import { type Clock, type DualInstant, dualNow, msSince } from '../../util/clock.ts';
 import { COUNT, readRecord, record } from './records.ts';
@@ -66,7 +66,7 @@ export class SequenceAllocator {
       const put = [{ key: this.#key, value: record(to) }];
       await this.#store.commit({ require: [{ key: this.#key, version }], put });
     } catch (error) {
-      if (!isConflict(error)) throw error;
+      if (!isConflictError(error)) throw error;
       this.#refused = version;
       return;
     }

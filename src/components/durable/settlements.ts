@@ -1,5 +1,5 @@
 import type { Change, CommitBatcher } from '../../kernel/commit-batcher.ts';
-import { isConflict, isStateError } from '../../state/errors.ts';
+import { isConflictError, isStateError } from '../../state/errors.ts';
 import { type Clock, sleep, systemClock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Dispatcher } from '../dispatcher.ts';
@@ -89,7 +89,9 @@ export class Settlements {
   /** Whether another try would fail too: the store cannot take it, or another host owns the group. */
   #isFinal(error: unknown): boolean {
     // Asking the lease also has it reviewed.
-    return this.#deps.lease.isFenced(error) || isConflict(error) || (isStateError(error) && error.kind === 'invalid');
+    return (
+      this.#deps.lease.isFenced(error) || isConflictError(error) || (isStateError(error) && error.kind === 'invalid')
+    );
   }
 
   /** All failed settlements share one wait, so that they are tried again together. */

@@ -13,7 +13,7 @@ import { openEmbeddedStore } from './embedded-store.ts';
 
 export { type SqliteStateStoreOptions, sqliteStateStore } from '../sqlite-file/index.ts';
 
-/** Options of {@link embedded}. @public */
+/** Options of {@link embeddedState}. @public */
 export interface EmbeddedOptions {
   /**
    * The directory of the state, relative to the working directory; created if missing, for this user only. It must be
@@ -32,14 +32,16 @@ const FIELDS: OptionFields<EmbeddedOptions> = { path: required(text('the path of
  * Opening rejects with a `StateError`: `in-use` if another process has it open, `read-only`, `corrupt`, `newer-format`,
  * `driver-missing`, `full`.
  *
+ * @param given - the directory, or the options
  * @example
  * ```ts
- * const sidecar = new Sidecar({ appId: 'orders', state: embedded({ path: './.insidecar' }) });
+ * const sidecar = new Sidecar({ appId: 'orders', state: embeddedState('./.insidecar') });
  * ```
  * @public
  */
-export function embedded(options: EmbeddedOptions): StateDefinition {
-  checkOptions('options of embedded', options, FIELDS, (message) => new StateError('invalid', message));
+export function embeddedState(given: string | EmbeddedOptions): StateDefinition {
+  const options = typeof given === 'string' ? { path: given } : given;
+  checkOptions('options of embeddedState', options, FIELDS, (message) => new StateError('invalid', message));
   const { path } = options;
   return { type: 'embedded', place: resolve(path), open: (context) => open(resolve(path), context) };
 }

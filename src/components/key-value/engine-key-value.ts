@@ -1,4 +1,4 @@
-import { isConflict } from '../../state/errors.ts';
+import { isConflictError } from '../../state/errors.ts';
 import { compareKeys, keyAfter } from '../../state/keys.ts';
 import { readTogether } from '../../state/read-together.ts';
 import type { Batch, Entry, Precondition, Put, StateStore } from '../../state/store.ts';
@@ -159,7 +159,7 @@ export class EngineKeyValue implements KeyValueStore {
           operation.kind === 'remove' ? DONE : { status: 'done', etag: etagOf(version, plan.expiryOf(operation)) },
         );
       } catch (error) {
-        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+        if (!isConflictError(error) || tries >= MAX_TRIES) throw error;
         await plan.conflicted(error.key, (key) => this.#store.get(key));
       }
     }

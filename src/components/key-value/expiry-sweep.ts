@@ -1,4 +1,4 @@
-import { isConflict } from '../../state/errors.ts';
+import { isConflictError } from '../../state/errors.ts';
 import { readTogether } from '../../state/read-together.ts';
 import type { KeyedEntry, Precondition, StateStore } from '../../state/store.ts';
 import { Alarm } from '../../util/alarm.ts';
@@ -108,7 +108,7 @@ export class ExpirySweep {
       await store.commit({ require, delete: removed });
     } catch (error) {
       // A value was saved again, or another host was first: the page is read again.
-      if (!isConflict(error)) throw error;
+      if (!isConflictError(error)) throw error;
     }
   }
 

@@ -11,7 +11,7 @@ export interface KeyValueOptions extends StateStoreOptions {
   /** App IDs that may use the store. Default: all. */
   readonly scopes?: readonly string[] | undefined;
   /**
-   * Where the values are kept, such as `memoryStore()` or `embedded({ path })`, closed when the last sidecar with this
+   * Where the values are kept, such as `memoryState()` or `embeddedState({ path })`, closed when the last sidecar with this
    * definition stops. Default: in the sidecar's own state store, beside its jobs, workflows and queues.
    */
   readonly store?: StateDefinition | undefined;
@@ -19,7 +19,7 @@ export interface KeyValueOptions extends StateStoreOptions {
 
 const STORE = field(
   (value) => typeof value === 'object' && value !== null && 'open' in value && typeof value.open === 'function',
-  'the definition of a state store, such as memoryStore()',
+  'the definition of a state store, such as memoryState()',
 );
 
 /**
@@ -30,7 +30,7 @@ const STORE = field(
  * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
  * @example
  * ```ts
- * const sidecar = new Sidecar({ appId: 'orders', state: embedded({ path: './.insidecar' }), components: [keyValueStore('orders')] });
+ * const sidecar = new Sidecar({ appId: 'orders', state: embeddedState({ path: './.insidecar' }), components: [keyValueStore('orders')] });
  * await sidecar.start();
  * await sidecar.state.set('orders', 'order-1', { total: 5 });
  * ```

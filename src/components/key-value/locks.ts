@@ -1,7 +1,7 @@
 import { checkOptions, type OptionFields, TEXTS } from '../../util/option-fields.ts';
 import { LOCK_FIELDS } from '../lock-options.ts';
 import type { LockStoreDefinition, LockStoreOptions } from '../lock-store.ts';
-import { memoryStore } from '../memory/memory-store.ts';
+import { memoryState } from '../memory/memory-store.ts';
 import { keyValueStore } from './index.ts';
 import { KeyValueLocks } from './key-value-locks.ts';
 
@@ -23,7 +23,7 @@ const FIELDS: OptionFields<LocksOptions> = { ...LOCK_FIELDS, scopes: TEXTS };
  */
 export function memoryLocks(name: string, options: LocksOptions = {}): LockStoreDefinition {
   checkOptions(`options of memoryLocks ${JSON.stringify(name)}`, options, FIELDS);
-  return definitionOf(name, 'lock.in-memory', options, keyValueStore(storeName(name), { store: memoryStore() }).open);
+  return definitionOf(name, 'lock.in-memory', options, keyValueStore(storeName(name), { store: memoryState() }).open);
 }
 
 /**
@@ -34,7 +34,7 @@ export function memoryLocks(name: string, options: LocksOptions = {}): LockStore
  * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
  * @example
  * ```ts
- * const sidecar = new Sidecar({ appId: 'orders', state: embedded({ path: './.insidecar' }), components: [durableLocks('locks')] });
+ * const sidecar = new Sidecar({ appId: 'orders', state: embeddedState({ path: './.insidecar' }), components: [durableLocks('locks')] });
  * ```
  * @public
  */

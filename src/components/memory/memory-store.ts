@@ -20,7 +20,7 @@ import { SortedMap } from './sorted-map.ts';
  *
  * @public
  */
-export function memoryStore(): StateDefinition {
+export function memoryState(): StateDefinition {
   return { type: 'memory', open: (context) => Promise.resolve(new MemoryStore(context)) };
 }
 

@@ -13,7 +13,7 @@ import { CONNECTION, type PostgresqlConnection, targetOf } from './connection-op
 import { PgServer } from './pg-server.ts';
 import { ddlOf, isSchemaName, SCHEMA_FORM } from './schema.ts';
 
-/** Options of {@link postgresql}. @public */
+/** Options of {@link postgresqlState}. @public */
 export interface PostgresqlOptions {
   /**
    * A URL (`postgresql://user:password@host:5432/database?sslmode=verify-full`), pairs (`host=… user=…`), or its parts.
@@ -82,19 +82,21 @@ const DEFAULT_SCHEMA = 'insidecar';
  * healthy. Opening rejects with a `StateError`: `driver-missing`, `newer-format`, or `failed` for errors that retries
  * cannot fix, such as wrong credentials or a server that does not sync.
  *
+ * @param given - the URL or pairs of the connection, or the options
  * @example
  * ```ts
- * const state = postgresql({ connection: 'postgresql://app:secret@db.internal:5432/shop' });
+ * const state = postgresqlState('postgresql://app:secret@db.internal:5432/shop');
  * const sidecar = new Sidecar({ appId: 'orders', state });
  * ```
  * @public
  */
-export function postgresql(options: PostgresqlOptions): StateDefinition {
-  checkOptions('options of postgresql', options, FIELDS, invalidOptions);
+export function postgresqlState(given: string | PostgresqlOptions): StateDefinition {
+  const options = typeof given === 'string' ? { connection: given } : given;
+  checkOptions('options of postgresqlState', options, FIELDS, invalidOptions);
   const { connection, schema = DEFAULT_SCHEMA, migrate = true, preparedStatements = true } = options;
   const { durability = 'synced', onCall } = options;
   const timeouts = timeoutsOf(options);
-  const names = { ...targetOf(connection, 'postgresql', invalidOptions), schema };
+  const names = { ...targetOf(connection, 'postgresqlState', invalidOptions), schema };
   const { callTimeoutMs } = timeouts;
   const behaviour = { migrates: migrate, prepares: preparedStatements, durability, callTimeoutMs };
   const makeServer = (): PgServer => new PgServer({ ...names, ...behaviour });

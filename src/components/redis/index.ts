@@ -14,7 +14,7 @@ import { RedisServer } from './redis-server.ts';
 import { DEFAULT_PREFIX } from './state-keys.ts';
 import { CONNECTION_FIELDS, type RedisConnectionOptions, targetOf } from './target.ts';
 
-/** Options of {@link redis}. @public */
+/** Options of {@link redisState}. @public */
 export interface RedisOptions extends RedisConnectionOptions {
   /** The prefix of all keys, in braces; sidecars that share it share state. Default `insidecar`. */
   readonly prefix?: string | undefined;
@@ -58,19 +58,21 @@ const FIELDS: OptionFields<RedisOptions> = {
  * healthy. Opening rejects with a `StateError`: `driver-missing`, `newer-format`, or `failed` for errors that retries
  * cannot fix, such as wrong credentials.
  *
+ * @param given - the URL, or the options
  * @example
  * ```ts
- * const sidecar = new Sidecar({ appId: 'orders', state: redis({ url: 'redis://cache.internal:6379' }) });
+ * const sidecar = new Sidecar({ appId: 'orders', state: redisState('redis://cache.internal:6379') });
  * ```
  * @public
  */
-export function redis(options: RedisOptions): StateDefinition {
-  checkOptions('options of redis', options, FIELDS, invalidOptions);
+export function redisState(given: string | RedisOptions): StateDefinition {
+  const options = typeof given === 'string' ? { url: given } : given;
+  checkOptions('options of redisState', options, FIELDS, invalidOptions);
   const { prefix = DEFAULT_PREFIX, durability = 'server', onCall } = options;
   const timeouts = timeoutsOf(options);
   const { callTimeoutMs } = timeouts;
   const server = new RedisServer({
-    target: targetOf(options, 'redis', invalidOptions),
+    target: targetOf(options, 'redisState', invalidOptions),
     prefix,
     durability,
     callTimeoutMs,

@@ -43,7 +43,7 @@ const FIELDS: OptionFields<SqliteStateStoreOptions> = {
  * install; on Node 20, install the package `@photostructure/sqlite`.
  *
  * SQLite before 3.51.3 can damage a file that several processes write to at the same moment; the log says so. State that
- * only this process needs is better kept in its own state ({@link embedded}).
+ * only this process needs is better kept in its own state ({@link embeddedState}).
  *
  * @param name - the name of the store in requests
  * @throws SidecarError `ERR_CONFIGURATION` for wrong options.

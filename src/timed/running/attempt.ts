@@ -1,5 +1,5 @@
 import type { OwnedShards } from '../../kernel/owned-shards.ts';
-import { isConflict } from '../../state/errors.ts';
+import { isConflictError } from '../../state/errors.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { CrashCounter } from './crash-counter.ts';
 import type { DueJobs } from './due-jobs.ts';
@@ -62,7 +62,7 @@ async function recordBegin(found: Due, { crashes, owned, due }: MakeAttemptDeps)
   try {
     return await crashes.begin(found);
   } catch (error) {
-    if (!isConflict(error) || owned.isFenced(error)) throw error;
+    if (!isConflictError(error) || owned.isFenced(error)) throw error;
     await due.isCurrent(found);
     return undefined;
   }

@@ -1,7 +1,7 @@
 import { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import type { OwnedShards } from '../../kernel/owned-shards.ts';
 import { isDamage } from '../../state/damages.ts';
-import { isConflict } from '../../state/errors.ts';
+import { isConflictError } from '../../state/errors.ts';
 import { retryOnConflict } from '../../state/retry-on-conflict.ts';
 import type { Precondition, Put, StateStore } from '../../state/store.ts';
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../job.ts';
@@ -67,7 +67,7 @@ export class JobStore {
       try {
         return await this.#put(next, present);
       } catch (error) {
-        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+        if (!isConflictError(error) || tries >= MAX_TRIES) throw error;
       }
       present = await this.stored.find(planned.job.name);
       next = present === undefined ? planned : await this.#replacement(present, replace);

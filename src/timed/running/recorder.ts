@@ -1,5 +1,5 @@
 import type { OwnedShards } from '../../kernel/owned-shards.ts';
-import { isConflict } from '../../state/errors.ts';
+import { isConflictError } from '../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import type { StoredJob } from '../job.ts';
@@ -45,7 +45,7 @@ export class RunRecorder {
         return next;
       } catch (error) {
         if (owned.isFenced(error)) return void onLost(due);
-        if (isConflict(error)) current = await this.#continued(current, tries > 1);
+        if (isConflictError(error)) current = await this.#continued(current, tries > 1);
         else {
           await this.#afterFailure(error, due, tries++);
           if (stopRequested.aborted) return undefined;

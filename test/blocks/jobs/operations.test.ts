@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { jobLayout } from '../../../src/blocks/jobs/job-layout.ts';
-import { embedded } from '../../../src/components/embedded/index.ts';
+import { embeddedState } from '../../../src/components/embedded/index.ts';
 import type { JobOutcome } from '../../../src/index.ts';
 import { temporaryDirectory } from '../../support/embedded-store.ts';
 import { JobsWorld, jobsWorld } from '../../support/jobs-world.ts';
@@ -25,7 +25,7 @@ const begun = (world: JobsWorld, runs: number): Promise<void> =>
 
 const STORES = [
   ['memory', () => jobsWorld()],
-  ['embedded', () => jobsWorld({ state: embedded({ path: temporaryDirectory() }) })],
+  ['embedded', () => jobsWorld({ state: embeddedState({ path: temporaryDirectory() }) })],
 ] as const;
 
 describe.each(STORES)('list, state in %s', (_store, start) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { WorkflowLayout } from '../../../src/blocks/workflow/storage/layout.ts';
-import { embedded } from '../../../src/components/embedded/index.ts';
+import { embeddedState } from '../../../src/components/embedded/index.ts';
 import type { WorkflowBulkOptions, WorkflowListOptions } from '../../../src/index.ts';
 import { temporaryDirectory } from '../../support/embedded-store.ts';
 import { Fleet } from '../../support/fleet.ts';
@@ -23,7 +23,7 @@ const registering: Registering = ({ workflows }, world) => {
 
 const STORES = [
   ['memory', () => ({})],
-  ['embedded', () => ({ state: embedded({ path: temporaryDirectory() }) })],
+  ['embedded', () => ({ state: embeddedState({ path: temporaryDirectory() }) })],
 ] as const;
 
 /** Instances of three kinds, the later ones an hour after the others. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { embedded } from '../../../src/components/embedded/index.ts';
+import { embeddedState } from '../../../src/components/embedded/index.ts';
 import { defineActivity, defineWorkflow, type WorkflowFunction } from '../../../src/index.ts';
 import { temporaryDirectory } from '../../support/embedded-store.ts';
 import { Fleet } from '../../support/fleet.ts';
@@ -50,7 +50,7 @@ async function failed(world: WorkflowWorld): Promise<void> {
 
 const STORES = [
   ['memory', () => ({})],
-  ['embedded', () => ({ state: embedded({ path: temporaryDirectory() }) })],
+  ['embedded', () => ({ state: embeddedState({ path: temporaryDirectory() }) })],
 ] as const;
 
 describe.each(STORES)('rerun, state in %s', (_store, optionsOf) => {

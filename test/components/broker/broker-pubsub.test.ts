@@ -6,7 +6,7 @@ import {
 } from '../../../src/components/broker/broker-pubsub.ts';
 import type { Deadline } from '../../../src/components/broker/deadlines.ts';
 import type { Message, PublishFailure, PubSubComponent } from '../../../src/components/pubsub.ts';
-import { memoryStore } from '../../../src/index.ts';
+import { memoryState } from '../../../src/index.ts';
 import { virtualClock } from '../../../src/testing/index.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { RecordedLine, type Tag } from './recorded-line.ts';
@@ -41,7 +41,7 @@ class HeldClient implements BrokerClient<Tag> {
 async function open(client: HeldClient, options: BrokerOptions = {}): Promise<PubSubComponent> {
   const definition = brokerDefinition({ name: 'pubsub', type: 'pubsub.test', options, connect: () => client });
   const [clock, logger] = [virtualClock(), new RecordingLogger()];
-  const state = await memoryStore().open({ clock, logger });
+  const state = await memoryState().open({ clock, logger });
   return definition.open({ appId: 'orders', clock, logger, state, track: () => () => {} });
 }
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeQueued, encodeQueued } from '../../../src/components/durable/codec.ts';
 import { durablePubSub } from '../../../src/components/durable/durable-pubsub.ts';
-import { embedded } from '../../../src/components/embedded/index.ts';
-import { memoryStore } from '../../../src/components/memory/memory-store.ts';
+import { embeddedState } from '../../../src/components/embedded/index.ts';
+import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import type { Delivery, PubSubComponent } from '../../../src/components/pubsub.ts';
 import { MAX_VALUE_BYTES, type StateDefinition, type StateStore } from '../../../src/state/store.ts';
 import { acknowledge, Collector, eventually, publishTexts, textMessage } from '../../../src/testing/collector.ts';
@@ -31,8 +31,8 @@ async function openOn(
 }
 
 const engines: readonly [name: string, make: (run: string) => StateDefinition][] = [
-  ['memory', () => memoryStore()],
-  ['embedded', (run) => embedded({ path: join(directory, run) })],
+  ['memory', () => memoryState()],
+  ['embedded', (run) => embeddedState({ path: join(directory, run) })],
 ];
 
 describe.each(engines)('durable pub/sub on the %s store: conformance', (engine, make) => {
@@ -61,7 +61,7 @@ describe('the stored form of a message', () => {
   });
 
   test('leaves out the origin of a dead letter that has no room for it: the message itself gets through', async () => {
-    const state = await memoryStore().open({ clock: systemClock, logger });
+    const state = await memoryState().open({ clock: systemClock, logger });
     const component = await openOn(state);
     const consumer = await Collector.join(component, { topic: 'dead' }, acknowledge);
     const room =
@@ -88,7 +88,7 @@ class Process {
   }
 
   static async start(run: string, clock: Clock = systemClock): Promise<Process> {
-    const state = await embedded({ path: join(directory, run) }).open({ clock, logger });
+    const state = await embeddedState({ path: join(directory, run) }).open({ clock, logger });
     return new Process(await openOn(state, clock), state);
   }
 

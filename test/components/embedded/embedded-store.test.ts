@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { embedded } from '../../../src/components/embedded/index.ts';
-import { isConflict } from '../../../src/state/errors.ts';
+import { embeddedState } from '../../../src/components/embedded/index.ts';
+import { isConflictError } from '../../../src/state/errors.ts';
 import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { context, openStore, put, temporaryDirectory } from '../../support/embedded-store.ts';
 import { compareWithModel } from '../../support/store-model.ts';
@@ -10,7 +10,7 @@ import { compareWithModel } from '../../support/store-model.ts';
 describe('embedded store, as every store', () => {
   for (const { name, needs = [], run } of stateStoreConformance) {
     test.skipIf(needs.includes('shared'))(name, async () => {
-      const definition = embedded({ path: join(temporaryDirectory(), 'state') });
+      const definition = embeddedState({ path: join(temporaryDirectory(), 'state') });
       await run(() => definition.open(context));
     });
   }
@@ -93,7 +93,7 @@ describe('commits in a group', () => {
       store.commit({ require: whenAbsent, put: [put('c')] }),
     ]);
     expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
-    expect(outcomes.some((outcome) => outcome.status === 'rejected' && isConflict(outcome.reason))).toBe(true);
+    expect(outcomes.some((outcome) => outcome.status === 'rejected' && isConflictError(outcome.reason))).toBe(true);
     expect((await store.scan({ from: '' })).map((entry) => entry.key)).toEqual(['c']);
   });
 
@@ -157,6 +157,13 @@ test('hints are given for commits of the same turn together', async () => {
 });
 
 test('a path is needed', () => {
-  expect(() => embedded({ path: '' })).toThrow('path in options of embedded is "": expected the path of a directory');
-  expect(() => embedded({ path: undefined as unknown as string })).toThrow(/undefined/);
+  expect(() => embeddedState({ path: '' })).toThrow(
+    'path in options of embeddedState is "": expected the path of a directory',
+  );
+  expect(() => embeddedState('')).toThrow('expected the path of a directory');
+  expect(() => embeddedState({ path: undefined as unknown as string })).toThrow(/undefined/);
+});
+
+test('a lone text is the path', () => {
+  expect(embeddedState('./state').place).toBe(embeddedState({ path: './state' }).place);
 });

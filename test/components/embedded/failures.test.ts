@@ -220,8 +220,8 @@ test('without a driver, the error says what to install', async ({ skip }) => {
     symlinkSync(join(process.cwd(), 'node_modules', needed), join(root, 'node_modules', needed));
   }
   const script = `
-    import { embedded } from ${JSON.stringify(join(root, 'dist/embedded.mjs'))};
-    await embedded({ path: ${JSON.stringify(join(root, 'state'))} }).open({}).catch((error) => console.log(error.kind, error.message));`;
+    import { embeddedState } from ${JSON.stringify(join(root, 'dist/embedded.mjs'))};
+    await embeddedState({ path: ${JSON.stringify(join(root, 'state'))} }).open({}).catch((error) => console.log(error.kind, error.message));`;
   // Not in this directory, which has the driver.
   const options = { encoding: 'utf8', cwd: root, timeout: 30_000 } as const;
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], options);

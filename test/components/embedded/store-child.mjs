@@ -1,7 +1,7 @@
 // A process that uses the built package's embedded store, for the tests to kill, race with and look at from outside.
 import { writeSync } from 'node:fs';
 import { systemClock } from 'insidecar';
-import { embedded } from 'insidecar/embedded';
+import { embeddedState } from 'insidecar/embedded';
 
 const [mode, path] = process.argv.slice(2);
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -63,7 +63,7 @@ const modes = {
   /** Exits with many more stores open. */
   async exitWithMany() {
     process.on('warning', ({ name }) => say(name));
-    const open = (number) => embedded({ path: `${path}/${number}` }).open({ clock: systemClock, logger });
+    const open = (number) => embeddedState({ path: `${path}/${number}` }).open({ clock: systemClock, logger });
     const stores = await Promise.all(Array.from({ length: 12 }, (_, number) => open(number)));
     await Promise.all(stores.map((store) => store.commit({ put: [{ key: 'a', value }] })));
     say('open');
@@ -79,7 +79,7 @@ const modes = {
 };
 
 try {
-  const store = await embedded({ path }).open({ clock: systemClock, logger });
+  const store = await embeddedState({ path }).open({ clock: systemClock, logger });
   await modes[mode](store);
 } catch (error) {
   say(`${error.kind}: ${error.message}`);

@@ -1,7 +1,7 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { type JetStreamPubSubOptions, jetstreamPubSub } from '../../../src/components/jetstream/index.ts';
 import type { PubSubComponent } from '../../../src/components/pubsub.ts';
-import { memoryStore, systemClock } from '../../../src/index.ts';
+import { memoryState, systemClock } from '../../../src/index.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { hasNats, type OwnServer, startNats } from '../../support/servers.ts';
 
@@ -48,7 +48,7 @@ export async function openJetStream(
   logger = new RecordingLogger(),
 ): Promise<PubSubComponent> {
   const definition = jetstreamPubSub('pubsub', { url, createStream: true, ...options });
-  const state = await memoryStore().open({ clock: systemClock, logger });
+  const state = await memoryState().open({ clock: systemClock, logger });
   return definition.open({ appId: 'orders', clock: systemClock, logger, state, track: () => () => {} });
 }
 

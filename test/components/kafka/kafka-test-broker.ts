@@ -1,6 +1,6 @@
 import { Admin } from '@platformatic/kafka';
 import { type KafkaPubSubOptions, kafkaPubSub } from '../../../src/components/kafka/index.ts';
-import { memoryStore } from '../../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import type { PubSubComponent, PubSubDefinition } from '../../../src/components/pubsub.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
@@ -46,7 +46,7 @@ export class KafkaTestBroker implements AsyncDisposable {
   }
 
   async open(options: Partial<KafkaPubSubOptions> = {}, appId = 'app'): Promise<PubSubComponent> {
-    const state = await memoryStore().open({ clock: systemClock, logger: this.logger });
+    const state = await memoryState().open({ clock: systemClock, logger: this.logger });
     const { logger } = this;
     return this.define(options).open({ appId, clock: systemClock, logger, state, track: () => () => undefined });
   }

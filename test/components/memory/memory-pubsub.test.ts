@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { memoryPubSub } from '../../../src/components/memory/memory-pubsub.ts';
-import { memoryStore } from '../../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import type { Message, PubSubComponent } from '../../../src/components/pubsub.ts';
 import { acknowledge, Collector, later, publishTexts, textMessage } from '../../../src/testing/collector.ts';
 import { pubSubConformance } from '../../../src/testing/pubsub-conformance.ts';
@@ -12,7 +12,7 @@ const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error:
 function opener(options: Parameters<typeof memoryPubSub>[1] = {}, logger = silent): () => Promise<PubSubComponent> {
   const definition = memoryPubSub('pubsub', options);
   return async () => {
-    const state = await memoryStore().open({ clock: systemClock, logger });
+    const state = await memoryState().open({ clock: systemClock, logger });
     return definition.open({ appId: 'orders', clock: systemClock, logger, state, track: () => () => {} });
   };
 }

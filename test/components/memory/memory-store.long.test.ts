@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { memoryStore } from '../../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 
 test('memory store: takes 200,000 keys in any order and finds its way at once', async () => {
-  const store = await memoryStore().open({ clock: systemClock, logger: new RecordingLogger() });
+  const store = await memoryState().open({ clock: systemClock, logger: new RecordingLogger() });
   const count = 200_000;
   const atOnce = 1000;
   const value = new Uint8Array(0);

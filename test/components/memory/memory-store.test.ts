@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { memoryStore } from '../../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { compareWithModel } from '../../support/store-model.ts';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-const open = (): Promise<StateStore> => memoryStore().open({ clock: systemClock, logger: quiet });
+const open = (): Promise<StateStore> => memoryState().open({ clock: systemClock, logger: quiet });
 
 for (const { name, needs = [], run } of stateStoreConformance) {
   test.skipIf(needs.length > 0)(`memory store: ${name}`, () => run(open));

@@ -1,4 +1,4 @@
-import { memoryStore } from '../../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import { type MqttPubSubOptions, mqttPubSub } from '../../../src/components/mqtt/index.ts';
 import type { PubSubComponent, PubSubDefinition } from '../../../src/components/pubsub.ts';
 import { systemClock } from '../../../src/util/clock.ts';
@@ -41,7 +41,7 @@ export class MqttTestBroker implements AsyncDisposable {
   }
 
   async open(options: Partial<MqttPubSubOptions> = {}, appId = 'app'): Promise<PubSubComponent> {
-    const state = await memoryStore().open({ clock: systemClock, logger: this.logger });
+    const state = await memoryState().open({ clock: systemClock, logger: this.logger });
     const { logger } = this;
     return this.define(options).open({ appId, clock: systemClock, logger, state, track: () => () => undefined });
   }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { memoryStore } from '../../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import { type MqttPubSubOptions, mqttPubSub } from '../../../src/components/mqtt/index.ts';
 import type { ConsumerOptions, Delivery, PubSubComponent } from '../../../src/components/pubsub.ts';
 import { systemClock } from '../../../src/util/clock.ts';
@@ -38,7 +38,7 @@ function message(topic: string, text: string) {
 }
 
 async function open(options: MqttPubSubOptions, logger = new RecordingLogger()): Promise<PubSubComponent> {
-  const state = await memoryStore().open({ clock: systemClock, logger });
+  const state = await memoryState().open({ clock: systemClock, logger });
   const definition = mqttPubSub('pubsub', options);
   return definition.open({ appId: 'app', clock: systemClock, logger, state, track: () => () => undefined });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { type PostgresqlOptions, postgresql } from '../../../src/components/postgresql/index.ts';
+import { type PostgresqlOptions, postgresqlState } from '../../../src/components/postgresql/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { put } from '../../support/embedded-store.ts';
@@ -49,7 +49,7 @@ function urlOf(...ports: readonly number[]): string {
 
 function open(connection: string, options: Partial<PostgresqlOptions> = {}): Promise<StateStore> {
   const logger = new RecordingLogger();
-  return postgresql({ connection, operationTimeoutMs: 30_000, ...options }).open({ clock: systemClock, logger });
+  return postgresqlState({ connection, operationTimeoutMs: 30_000, ...options }).open({ clock: systemClock, logger });
 }
 
 describe.runIf(hasPostgresql())('state in PostgreSQL, when a standby takes over', () => {

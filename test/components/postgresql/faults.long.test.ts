@@ -3,7 +3,7 @@ import { hostsOf, parseConnectionString } from '../../../src/components/postgres
 import {
   type PostgresqlConnection,
   type PostgresqlOptions,
-  postgresql,
+  postgresqlState,
 } from '../../../src/components/postgresql/index.ts';
 import { ddlOf } from '../../../src/components/postgresql/schema.ts';
 import { isStateError } from '../../../src/state/errors.ts';
@@ -79,20 +79,24 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   [
     'a time limit of nothing',
     { connection: 'postgresql://h/d', callTimeoutMs: 0 },
-    /^callTimeoutMs in options of postgresql is 0: expected/,
+    /^callTimeoutMs in options of postgresqlState is 0: expected/,
   ],
   [
     'a time limit that no timer can have',
     { connection: 'postgresql://h/d', operationTimeoutMs: 2 ** 31 },
-    /^operationTimeoutMs in options of postgresql is 2147483648: expected a whole number from 1 to 2147483647$/,
+    /^operationTimeoutMs in options of postgresqlState is 2147483648: expected a whole number from 1 to 2147483647$/,
   ],
-  ['no connection', {}, /^connection in options of postgresql: expected a URL, pairs, or an object$/],
-  ['a connection of another kind', { connection: 7 }, /^connection in options of postgresql: expected a URL/],
-  ['a port as text', { connection: { port: '5432' } }, /^port in connection of postgresql is "5432": expected a whole/],
+  ['no connection', {}, /^connection in options of postgresqlState: expected a URL, pairs, or an object$/],
+  ['a connection of another kind', { connection: 7 }, /^connection in options of postgresqlState: expected a URL/],
+  [
+    'a port as text',
+    { connection: { port: '5432' } },
+    /^port in connection of postgresqlState is "5432": expected a whole/,
+  ],
   [
     'a password that is none',
     { connection: { password: 5 } },
-    /^password in connection of postgresql: expected a text or/,
+    /^password in connection of postgresqlState: expected a text or/,
   ],
   [
     'an answer as text',
@@ -100,8 +104,8 @@ test.each<[what: string, options: unknown, message: RegExp]>([
     /^migrate in .* is "no": expected true or false$/,
   ],
   ['ports that do not fit the hosts', { connection: 'host=a,b,c port=1,2 password=secret' }, /must be a URL/],
-])('postgresql() refuses %s', (_what, options, message) => {
-  const make = (): unknown => postgresql(options as PostgresqlOptions);
+])('postgresqlState() refuses %s', (_what, options, message) => {
+  const make = (): unknown => postgresqlState(options as PostgresqlOptions);
   expect(make).toThrow(message);
   expect(make).not.toThrow(/secret/);
 });

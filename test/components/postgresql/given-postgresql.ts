@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { PgRow } from '../../../src/components/postgresql/driver.ts';
-import { postgresql } from '../../../src/components/postgresql/index.ts';
+import { postgresqlState } from '../../../src/components/postgresql/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
@@ -40,7 +40,7 @@ class GivenPostgresql implements AsyncDisposable {
 
   open({ schema = this.newPlace() }: { readonly schema?: string } = {}): Promise<StateStore> {
     const context = { clock: systemClock, logger: new RecordingLogger() };
-    return postgresql({ connection: this.#url, schema }).open(context);
+    return postgresqlState({ connection: this.#url, schema }).open(context);
   }
 
   /** Runs statements beside the store. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { loadPg, type PgConfig, type PgRow } from '../../../src/components/postgresql/driver.ts';
-import { type PostgresqlOptions, postgresql } from '../../../src/components/postgresql/index.ts';
+import { type PostgresqlOptions, postgresqlState } from '../../../src/components/postgresql/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
@@ -34,7 +34,7 @@ export class PgTestServer implements RemoteTestServer {
 
   open(options: Partial<PostgresqlOptions> = {}): Promise<StateStore> {
     const { logger } = this;
-    return postgresql({ connection: this.url(), schema: this.newPlace(), ...options }).open({
+    return postgresqlState({ connection: this.url(), schema: this.newPlace(), ...options }).open({
       clock: systemClock,
       logger,
     });

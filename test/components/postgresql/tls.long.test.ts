@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type PostgresqlConnection,
   type PostgresqlOptions,
-  postgresql,
   postgresqlDdl,
+  postgresqlState,
 } from '../../../src/components/postgresql/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
@@ -39,7 +39,10 @@ describe.runIf(hasPostgresql())('state in PostgreSQL with TLS, a password and a 
   });
 
   const open = (connection: PostgresqlConnection | string, options: Partial<PostgresqlOptions> = {}) =>
-    postgresql({ connection, migrate: false, ...options }).open({ clock: systemClock, logger: new RecordingLogger() });
+    postgresqlState({ connection, migrate: false, ...options }).open({
+      clock: systemClock,
+      logger: new RecordingLogger(),
+    });
   const asApp = (): PostgresqlConnection => ({
     host: '127.0.0.1',
     port: server.server.port,

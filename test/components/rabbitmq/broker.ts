@@ -1,5 +1,5 @@
 import { connect } from 'amqplib';
-import { memoryStore } from '../../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import type { PubSubComponent, PubSubDefinition } from '../../../src/components/pubsub.ts';
 import { type RabbitmqPubSubOptions, rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
 import { type RabbitServer, type ServerOptions, serverOf } from '../../../src/components/rabbitmq/server.ts';
@@ -58,7 +58,7 @@ export async function openDefinition(
 ): Promise<OpenedComponent> {
   if (definition === undefined) throw new Error('there is no component');
   const [logger, unsubscribed] = [new RecordingLogger(), [] as string[]];
-  const state = await memoryStore().open({ clock: systemClock, logger });
+  const state = await memoryState().open({ clock: systemClock, logger });
   const component = await definition.open({
     appId,
     clock: systemClock,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { memoryStore } from '../../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import { loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { type RabbitmqPubSubOptions, rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
 import { queuePlanOf, type Settings } from '../../../src/components/rabbitmq/settings.ts';
@@ -96,7 +96,7 @@ describe('the queue of a subscription', () => {
 describe('without a server', () => {
   test('a publish fails when its time is over, a subscription at once, and close returns', async () => {
     const [logger, port] = [new RecordingLogger(), await freePort()];
-    const state = await memoryStore().open({ clock: systemClock, logger });
+    const state = await memoryState().open({ clock: systemClock, logger });
     const url = `amqp://app:opensesame@127.0.0.1:${port}`;
     const definition = rabbitmqPubSub('pubsub', { url, publishTimeoutMs: 200 });
     const component = await definition.open({

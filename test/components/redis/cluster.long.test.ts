@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type RedisOptions, redis } from '../../../src/components/redis/index.ts';
+import { type RedisOptions, redisState } from '../../../src/components/redis/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { systemClock } from '../../../src/util/clock.ts';
@@ -21,7 +21,7 @@ describe.runIf(hasRedis())('state in a Redis cluster', () => {
 
   const newPrefix = (): string => `test-${randomUUID().slice(0, 8)}`;
   const open = (options: Partial<RedisOptions> = {}): Promise<StateStore> =>
-    redis({
+    redisState({
       nodes: nodes.map(({ port }) => `127.0.0.1:${port}`),
       cluster: true,
       prefix: newPrefix(),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type RedisOptions, redis } from '../../../src/components/redis/index.ts';
+import { type RedisOptions, redisState } from '../../../src/components/redis/index.ts';
 import { hasRedis } from '../../support/servers.ts';
 import { remoteFaults } from '../remote/remote-faults.ts';
 import { RedisTestServer } from './redis-test-server.ts';
@@ -42,19 +42,19 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ['another protocol', { url: 'http://:secret@h' }, /must be like "redis:/],
   ['a password that is not percent-encoded', { url: 'redis://:100%secret@h' }, /must be like "redis:/],
   ['a node with a path', { nodes: ['h/0'], cluster: true, prefix: '{x}' }, /without braces/],
-  ['a node that is none', { nodes: ['h:port'] }, /^nodes\[0\] of redis must be like "host:6379"/],
+  ['a node that is none', { nodes: ['h:port'] }, /^nodes\[0\] of redisState must be like "host:6379"/],
   [
     'a database that is none',
     { url: 'redis://h', database: -1 },
-    /^database in options of redis is -1: expected a whole number of 0 or more$/,
+    /^database in options of redisState is -1: expected a whole number of 0 or more$/,
   ],
   [
     'a time limit that no timer can have',
     { url: 'redis://h', callTimeoutMs: 2 ** 31 },
-    /^callTimeoutMs in options of redis is 2147483648: expected a whole number from 1 to 2147483647$/,
+    /^callTimeoutMs in options of redisState is 2147483648: expected a whole number from 1 to 2147483647$/,
   ],
-])('redis() refuses %s', (_what, options, message) => {
-  const make = (): unknown => redis(options as RedisOptions);
+])('redisState() refuses %s', (_what, options, message) => {
+  const make = (): unknown => redisState(options as RedisOptions);
   expect(make).toThrow(message);
   expect(make).not.toThrow(/secret/);
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { loadRedis } from '../../../src/components/redis/driver.ts';
-import { redis } from '../../../src/components/redis/index.ts';
+import { redisState } from '../../../src/components/redis/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
@@ -41,7 +41,7 @@ export class SharedRedisState implements AsyncDisposable {
 
   open(prefix: string = this.newPlace()): Promise<StateStore> {
     const context = { clock: systemClock, logger: new RecordingLogger() };
-    return redis({ url: this.#url, prefix }).open(context);
+    return redisState({ url: this.#url, prefix }).open(context);
   }
 
   get #url(): string {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type RedisOptions, redis } from '../../../src/components/redis/index.ts';
+import { type RedisOptions, redisState } from '../../../src/components/redis/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
@@ -26,7 +26,7 @@ export class RedisTestServer implements RemoteTestServer {
   open(options: Partial<RedisOptions> = {}): Promise<StateStore> {
     const { logger } = this;
     const place = { url: `redis://127.0.0.1:${this.server.port}`, prefix: this.newPlace() };
-    return redis({ ...place, ...options }).open({ clock: systemClock, logger });
+    return redisState({ ...place, ...options }).open({ clock: systemClock, logger });
   }
 
   openAt(place: string, port: number, timeouts: Timeouts = {}): Promise<StateStore> {

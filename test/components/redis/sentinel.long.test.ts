@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type RedisOptions, redis } from '../../../src/components/redis/index.ts';
+import { type RedisOptions, redisState } from '../../../src/components/redis/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { put } from '../../support/embedded-store.ts';
@@ -12,7 +12,10 @@ import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { FailoverWriters, takeFence, writeUnder } from '../remote/failover-writers.ts';
 
 function open(options: RedisOptions): Promise<StateStore> {
-  return redis({ operationTimeoutMs: 30_000, ...options }).open({ clock: systemClock, logger: new RecordingLogger() });
+  return redisState({ operationTimeoutMs: 30_000, ...options }).open({
+    clock: systemClock,
+    logger: new RecordingLogger(),
+  });
 }
 
 async function openBehind(group: SentinelGroup, options: Partial<RedisOptions> = {}): Promise<StateStore> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RedisOptions, redis } from '../../../src/components/redis/index.ts';
+import { type RedisOptions, redisState } from '../../../src/components/redis/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { systemClock } from '../../../src/util/clock.ts';
@@ -18,7 +18,7 @@ describe.runIf(hasRedis())('state in Redis with TLS and a user with few rights',
   afterAll(() => redisServer[Symbol.asyncDispose]());
 
   const open = (options: Partial<RedisOptions> = {}): Promise<StateStore> =>
-    redis({
+    redisState({
       url: redisServer.url,
       tls: redisServer.certificates.trust,
       callTimeoutMs: 2_000,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { postgresql } from '../../../src/components/postgresql/index.ts';
-import { redis } from '../../../src/components/redis/index.ts';
+import { postgresqlState } from '../../../src/components/postgresql/index.ts';
+import { redisState } from '../../../src/components/redis/index.ts';
 import { defineJob, durablePubSub, Sidecar, type SidecarOptions, type StateDefinition } from '../../../src/index.ts';
 import { freePort } from '../../support/http.ts';
 import { RecordingLogger } from '../../support/logger.ts';
@@ -20,13 +20,16 @@ const ENGINES: readonly Engine[] = [
     isThere: hasPostgresql,
     start: () => startPostgresql(),
     state: (port) =>
-      postgresql({ connection: `postgresql://postgres:secret@127.0.0.1:${port}/postgres`, operationTimeoutMs: 2_000 }),
+      postgresqlState({
+        connection: `postgresql://postgres:secret@127.0.0.1:${port}/postgres`,
+        operationTimeoutMs: 2_000,
+      }),
   },
   {
     name: 'Redis',
     isThere: hasRedis,
     start: () => startRedis([]),
-    state: (port) => redis({ url: `redis://127.0.0.1:${port}`, operationTimeoutMs: 2_000 }),
+    state: (port) => redisState({ url: `redis://127.0.0.1:${port}`, operationTimeoutMs: 2_000 }),
   },
 ];
 

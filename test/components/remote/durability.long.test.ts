@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { postgresql } from '../../../src/components/postgresql/index.ts';
+import { postgresqlState } from '../../../src/components/postgresql/index.ts';
 import { loadRedis } from '../../../src/components/redis/driver.ts';
-import { type RedisOptions, redis } from '../../../src/components/redis/index.ts';
+import { type RedisOptions, redisState } from '../../../src/components/redis/index.ts';
 import type { StateDefinition, StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
@@ -24,18 +24,18 @@ describe.runIf(hasPostgresql())('PostgreSQL', () => {
 
   test('with its defaults syncs each commit, and says so once', async () => {
     await using server = await startPostgresql(['synchronous_commit=off']);
-    const { store, said } = await opened(postgresql({ connection: at(server) }));
+    const { store, said } = await opened(postgresqlState({ connection: at(server) }));
     await using _store = store;
     expect([store.durability, said]).toEqual(['synced', [['info', 'synced', 'fsync is on']]]);
   }, 60_000);
 
   test('without fsync is refused, unless its settings are accepted', async () => {
     await using server = await startPostgresql(['fsync=off']);
-    await expect(opened(postgresql({ connection: at(server) }))).rejects.toMatchObject({
+    await expect(opened(postgresqlState({ connection: at(server) }))).rejects.toMatchObject({
       kind: 'failed',
       message: `A commit on PostgreSQL at 127.0.0.1:${server.port}/postgres may not be on disk when it resolves (fsync is off), and durability "synced" requires it. Change the server's settings, or accept them with durability: "server".`,
     });
-    const { store, said } = await opened(postgresql({ connection: at(server), durability: 'server' }));
+    const { store, said } = await opened(postgresqlState({ connection: at(server), durability: 'server' }));
     await using _store = store;
     expect([store.durability, said]).toEqual(['none', [['warn', 'none', 'fsync is off']]]);
   }, 60_000);
@@ -57,7 +57,7 @@ describe.runIf(hasRedis())('Redis', () => {
   afterAll(() => server[Symbol.asyncDispose]());
 
   const at = (options: RedisOptions = {}): StateDefinition =>
-    redis({ url: `redis://127.0.0.1:${server.port}`, ...options });
+    redisState({ url: `redis://127.0.0.1:${server.port}`, ...options });
 
   const command = (...args: string[]): Promise<void> => commandAt(server, ...args);
 
@@ -107,7 +107,7 @@ describe.runIf(hasRedis())('Redis', () => {
     await using late = await startRedis(['--appendfsync', 'everysec']);
     const url = `redis://127.0.0.1:${late.port}`;
     await late.kill();
-    const { store } = await opened(redis({ url, durability: 'synced' }));
+    const { store } = await opened(redisState({ url, durability: 'synced' }));
     await using _store = store;
     expect([store.durability, store.failure]).toEqual(['unknown', expect.anything()]);
     await late.restart();
@@ -126,8 +126,8 @@ describe.runIf(hasRedis())('Redis', () => {
 });
 
 test.each([
-  () => postgresql({ connection: 'postgresql://db', durability: 'none' as 'server' }),
-  () => redis({ url: 'redis://db', durability: 'none' as 'server' }),
+  () => postgresqlState({ connection: 'postgresql://db', durability: 'none' as 'server' }),
+  () => redisState({ url: 'redis://db', durability: 'none' as 'server' }),
 ])('durability is "synced" or "server"', (make) => {
   expect(make).toThrow(/^durability in options of (postgresql|redis) is "none": expected one of synced, server$/);
 });

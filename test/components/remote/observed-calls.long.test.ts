@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { postgresql, type StateCall } from '../../../src/components/postgresql/index.ts';
-import { redis } from '../../../src/components/redis/index.ts';
+import { postgresqlState, type StateCall } from '../../../src/components/postgresql/index.ts';
+import { redisState } from '../../../src/components/redis/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { put } from '../../support/embedded-store.ts';
 import { hasPostgresql, hasRedis } from '../../support/servers.ts';
@@ -92,8 +92,8 @@ for (const [name, isThere, start] of ENGINES) {
 }
 
 test.each([
-  () => postgresql({ connection: 'postgresql://db', onCall: 'me' as unknown as () => void }),
-  () => redis({ url: 'redis://db', onCall: 'me' as unknown as () => void }),
+  () => postgresqlState({ connection: 'postgresql://db', onCall: 'me' as unknown as () => void }),
+  () => redisState({ url: 'redis://db', onCall: 'me' as unknown as () => void }),
 ])('onCall is a function', (make) => {
   expect(make).toThrow(/^onCall in options of (postgresql|redis) is "me": expected a function$/);
 });

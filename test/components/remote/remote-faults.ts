@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { isConflict, type StateError } from '../../../src/state/errors.ts';
+import { isConflictError, type StateError } from '../../../src/state/errors.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { put } from '../../support/embedded-store.ts';
 import { freePort } from '../../support/http.ts';
@@ -200,7 +200,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
           const key = `${name}/${round}`;
           await store.commit({ require: [{ key, version: 'absent' }], put: [put(key)] }).then(
             () => told.set(key, 'written'),
-            (error) => told.set(key, isConflict(error) ? 'refused' : 'failed'),
+            (error) => told.set(key, isConflictError(error) ? 'refused' : 'failed'),
           );
         }
       };

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { embedded } from '../../../src/components/embedded/index.ts';
-import { memoryStore } from '../../../src/index.ts';
+import { embeddedState } from '../../../src/components/embedded/index.ts';
+import { memoryState } from '../../../src/index.ts';
 import { temporaryDirectory } from '../../support/embedded-store.ts';
 import { OutboxWorld, sameCommitCases, WatchedState } from '../../support/outbox-world.ts';
 import { TestSidecar } from '../../support/sidecar.ts';
 
 describe('an outbox and a durable pub/sub on one state', () => {
-  describe('in memory', () => sameCommitCases(() => memoryStore()));
-  describe('in a directory', () => sameCommitCases(() => embedded({ path: temporaryDirectory() })));
+  describe('in memory', () => sameCommitCases(() => memoryState()));
+  describe('in a directory', () => sameCommitCases(() => embeddedState({ path: temporaryDirectory() })));
 
   test('also when the store is given as what the sidecar uses', async () => {
-    const state = new WatchedState(memoryStore());
+    const state = new WatchedState(memoryState());
     await using world = await OutboxWorld.start({ state, store: { store: state } });
     await world.transact({ a: 1 });
     await world.expect(1);
@@ -18,7 +18,7 @@ describe('an outbox and a durable pub/sub on one state', () => {
   });
 
   test('tell of each event as of a publish', async () => {
-    await using world = await OutboxWorld.start({ state: memoryStore() });
+    await using world = await OutboxWorld.start({ state: memoryState() });
     await world.transact({ a: 1, b: 2 });
     await world.expect(1, 2);
     const of = { pubsubName: 'pubsub', topic: 'placed' };
@@ -32,8 +32,8 @@ describe('an outbox and a durable pub/sub on one state', () => {
 
 describe('events that cannot be in the commit of the transaction are left in the outbox', () => {
   test('when the values are in another store', async () => {
-    const state = new WatchedState(memoryStore());
-    const values = new WatchedState(memoryStore());
+    const state = new WatchedState(memoryState());
+    const values = new WatchedState(memoryState());
     await using world = await OutboxWorld.start({ state, store: { store: values } });
     await world.transact({ a: 1 });
     await world.expect(1);
@@ -42,7 +42,7 @@ describe('events that cannot be in the commit of the transaction are left in the
   });
 
   test('when the queue of a group is full; later events do not overtake them', async () => {
-    await using world = await OutboxWorld.start({ state: memoryStore(), pubsub: { maxQueueMessages: 2 } });
+    await using world = await OutboxWorld.start({ state: memoryState(), pubsub: { maxQueueMessages: 2 } });
     const queue = { pubsubName: 'pubsub', topic: 'placed', group: 'shop' };
     await world.sidecar.pubsub.pause(queue);
     await world.transact({ a: 1, b: 2, c: 3 });
@@ -58,7 +58,7 @@ describe('events that cannot be in the commit of the transaction are left in the
   });
 
   test('what a former process has left comes before new events', async () => {
-    const state = new WatchedState(memoryStore());
+    const state = new WatchedState(memoryState());
     await using keeper = await new TestSidecar({ appId: 'keeper', state }).start();
     const queue = { pubsubName: 'pubsub', topic: 'placed', group: 'shop' };
     const former = await OutboxWorld.start({ state, clock: keeper.clock, pubsub: { maxQueueMessages: 1 } });
@@ -78,7 +78,7 @@ describe('events that cannot be in the commit of the transaction are left in the
   });
 
   test('until those before them are published; then they are in the commit again', async () => {
-    const state = new WatchedState(memoryStore());
+    const state = new WatchedState(memoryState());
     await using world = await OutboxWorld.start({ state, pubsub: { maxQueueMessages: 2 } });
     await world.transact({ a: 1, b: 2, c: 3 });
     await world.pass('2s');

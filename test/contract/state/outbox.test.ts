@@ -3,7 +3,7 @@ import {
   durablePubSub,
   keyValueStore,
   memoryPubSub,
-  memoryStore,
+  memoryState,
   type PubSubDefinition,
   sharedState,
   type WireName,
@@ -216,7 +216,7 @@ describe('an outbox', () => {
   });
 
   test('two processes with one store publish each event once, those of each transaction in order and together', async () => {
-    const state = sharedState(memoryStore());
+    const state = sharedState(memoryState());
     const published: unknown[] = [];
     const start = (): Promise<StateWorld> =>
       startStateWorld({ state, components: [keyValueStore('orders', { outbox: OUTBOX }), recording(published)] });
@@ -330,7 +330,7 @@ describe('an outbox', () => {
   });
 
   test('what a stopped sidecar has left, the next one publishes', async () => {
-    const state = sharedState(memoryStore());
+    const state = sharedState(memoryState());
     const keep = await startStateWorld({ appId: 'keeper', state });
     await using _keep = keep;
     const components = [keyValueStore('orders', { outbox: OUTBOX })];

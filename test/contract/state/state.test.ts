@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { keyValueStore, memoryStore, type WireName } from '../../../src/index.ts';
+import { keyValueStore, memoryState, type WireName } from '../../../src/index.ts';
 import { TestSidecar } from '../../support/sidecar.ts';
 import { startStateWorld } from '../../support/state-world.ts';
 
@@ -475,7 +475,7 @@ test('the list of allowed APIs decides about the routes', async () => {
 });
 
 test('a value that another program lets expire after the year 9999 can be read', async () => {
-  const plain = keyValueStore('late', { store: memoryStore() });
+  const plain = keyValueStore('late', { store: memoryState() });
   const late: typeof plain = {
     ...plain,
     open: async (context) => {

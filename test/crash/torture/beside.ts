@@ -1,6 +1,6 @@
-import { embedded } from '../../../src/components/embedded/index.ts';
-import { postgresql } from '../../../src/components/postgresql/index.ts';
-import { redis } from '../../../src/components/redis/index.ts';
+import { embeddedState } from '../../../src/components/embedded/index.ts';
+import { postgresqlState } from '../../../src/components/postgresql/index.ts';
+import { redisState } from '../../../src/components/redis/index.ts';
 import { namePart, rangeOf } from '../../../src/state/keys.ts';
 import type { StateDefinition, StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
@@ -13,8 +13,8 @@ export function openBeside(torture: Torture): Promise<StateStore> {
 }
 
 function stateOf({ engine, url, place }: Torture): StateDefinition {
-  if (engine === 'embedded') return embedded({ path: url });
-  return engine === 'redis' ? redis({ url, prefix: place }) : postgresql({ connection: url, schema: place });
+  if (engine === 'embedded') return embeddedState({ path: url });
+  return engine === 'redis' ? redisState({ url, prefix: place }) : postgresqlState({ connection: url, schema: place });
 }
 
 /** The messages and one-shot jobs in the store. */

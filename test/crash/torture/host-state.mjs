@@ -1,14 +1,14 @@
 // The state of the hosts: in a directory, on PostgreSQL or Redis; with fences that nobody checks, if the test wants that.
-import { embedded } from 'insidecar/embedded';
-import { postgresql } from 'insidecar/postgresql';
-import { redis } from 'insidecar/redis';
+import { embeddedState } from 'insidecar/embedded';
+import { postgresqlState } from 'insidecar/postgresql';
+import { redisState } from 'insidecar/redis';
 
 /** The state that a host uses. */
 export function stateOf({ url, place, isUnfenced }) {
-  if (url.startsWith('/')) return embedded({ path: url });
+  if (url.startsWith('/')) return embeddedState({ path: url });
   const state = url.startsWith('redis')
-    ? redis({ url, prefix: place })
-    : postgresql({ connection: url, schema: place });
+    ? redisState({ url, prefix: place })
+    : postgresqlState({ connection: url, schema: place });
   return isUnfenced ? unfenced(state) : state;
 }
 

@@ -15,7 +15,7 @@
 import { writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineJob, durablePubSub, nodeListener, Sidecar } from 'insidecar';
+import { defineJob, durablePubSub, nodeHandler, Sidecar } from 'insidecar';
 import { stateOf } from './host-state.mjs';
 import { flow, register, resultsOf } from './host-workflows.mjs';
 
@@ -50,7 +50,7 @@ const sidecar = new Sidecar({
   ...(hasAddress ? { address: `http://127.0.0.1:${server.address().port}` } : {}),
   logger,
 });
-server.on('request', nodeListener(sidecar.peers));
+server.on('request', nodeHandler(sidecar.peers));
 const { events, jobs, pubsub, workflows } = sidecar;
 
 events.on('messageDelivered', ({ route, messageId }) => say('S', route, messageId));

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { embedded } from '../../../src/components/embedded/index.ts';
+import { embeddedState } from '../../../src/components/embedded/index.ts';
 import {
   durablePubSub,
   memoryPubSub,
-  nodeListener,
+  nodeHandler,
   request,
   Sidecar,
   type SidecarOptions,
@@ -59,7 +59,7 @@ export class FuzzedSidecar implements AsyncDisposable {
     this.server = server;
     this.#around = around;
     this.sidecar = this.#make();
-    server.use((req, res) => nodeListener(this.sidecar)(req, res));
+    server.use((req, res) => nodeHandler(this.sidecar)(req, res));
   }
 
   static async open(kind: Kind): Promise<FuzzedSidecar> {
@@ -102,7 +102,7 @@ export class FuzzedSidecar implements AsyncDisposable {
       deliveryTimeout: 2_000,
       stopTimeout: 3_000,
       logger: this.logger,
-      ...(directory === undefined ? {} : { state: embedded({ path: directory }) }),
+      ...(directory === undefined ? {} : { state: embeddedState({ path: directory }) }),
     };
     const sidecar = new Sidecar(options);
     sidecar.events.on('shutdownRequested', () => {

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { embedded } from '../../../src/components/embedded/index.ts';
+import { embeddedState } from '../../../src/components/embedded/index.ts';
 import { place } from '../hostile.ts';
 import { TallyLogger } from '../log-tally.ts';
 import { type Session, type Target, tryPortion } from '../portion.ts';
@@ -89,7 +89,7 @@ export const files: Target = {
 /** A directory as a stop leaves it, and one as a kill does: with everything acknowledged, most of it in the log. */
 async function makeSamples(root: string): Promise<void> {
   const path = join(root, 'alive');
-  const sidecar = sidecarOn(embedded({ path }), new TallyLogger());
+  const sidecar = sidecarOn(embeddedState({ path }), new TallyLogger());
   await sidecar.start();
   await fill(sidecar);
   cpSync(path, join(root, 'killed'), { recursive: true });
@@ -104,7 +104,7 @@ async function tryCase(root: string, path: string, { from, file, damages }: Case
     cpSync(join(root, from), path, { recursive: true });
     const isThere = damages.map((one) => change(join(path, file), one)).some(Boolean);
     const logger = new TallyLogger();
-    const examination = new Examination(embedded({ path }), logger);
+    const examination = new Examination(embeddedState({ path }), logger);
     const { missing, told } = await withDeadline(EXAMINATION_MS, 'the end of an examination', () => examination.run());
     const foreign = told.find(
       (line) => /TypeError|ReferenceError|SyntaxError|is not a function/.test(line) && !line.includes('damaged ('),

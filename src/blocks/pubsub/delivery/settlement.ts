@@ -3,7 +3,7 @@ import { messageOf } from '../../../errors.ts';
 import type { DeliveryInfo } from '../../../events.ts';
 import { observe, type Settled } from '../../../probe.ts';
 import type { Retry } from '../../../resiliency/retry.ts';
-import { isConflict } from '../../../state/errors.ts';
+import { isConflictError } from '../../../state/errors.ts';
 import { backoffDelayMs } from '../../../util/backoff.ts';
 import type { Timer } from '../../../util/clock.ts';
 import { definedOnly } from '../../../util/defined-only.ts';
@@ -97,7 +97,7 @@ export class DeliverySettlement {
   /** A conflict means that another host delivers the group's messages now. */
   #unsettled(answered: Answered, error: unknown): Settled {
     const { logger } = this.#deps;
-    const level = isConflict(error) ? 'warn' : 'error';
+    const level = isConflictError(error) ? 'warn' : 'error';
     logger[level]({ ...this.#info(answered), error }, 'message could not be settled: it will be delivered again');
     this.leave(answered, thrown(error));
     return 'unsettled';

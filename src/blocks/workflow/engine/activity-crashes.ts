@@ -1,5 +1,5 @@
 import type { Change } from '../../../kernel/commit-batcher.ts';
-import { isConflict } from '../../../state/errors.ts';
+import { isConflictError } from '../../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
 import { crashReason, isHopeless, isSuspect } from '../../../util/crashes.ts';
@@ -120,7 +120,7 @@ export class ActivityCrashes {
         await store.write({ ...change, fence: fence(instance.id) });
         return true;
       } catch (error) {
-        if (isFenced(error) || isConflict(error)) return false;
+        if (isFenced(error) || isConflictError(error)) return false;
         if (instance.isGone || this.#isStopping) return false;
         logger.error({ instanceId: instance.id, error }, 'the begin of an activity could not be recorded');
         await sleep(clock, backoffDelayMs(BACKOFF, tries, random));

@@ -3,7 +3,7 @@ import { isSidecarError } from '../../../errors.ts';
 import { DuePump } from '../../../kernel/due-pump.ts';
 import { OwnedShards } from '../../../kernel/owned-shards.ts';
 import { READ_RETRY_MS, ReadRetry } from '../../../kernel/read-retry.ts';
-import { isConflict } from '../../../state/errors.ts';
+import { isConflictError } from '../../../state/errors.ts';
 import type { Precondition, StateStore } from '../../../state/store.ts';
 import { Work } from '../../../util/work.ts';
 import type { Registry } from '../authoring/registry.ts';
@@ -232,10 +232,10 @@ export class Engine implements EngineServices, InstanceListener {
     // It was never stored. Another one with the same ID may be: it was not scheduled meanwhile.
     if (record.chunks === 0) return again();
     // A message was taken after it was read: by an earlier turn, or by the former owner.
-    const isTaken = isConflict(error) && error.key.startsWith(this.#layout.inboxPrefix);
+    const isTaken = isConflictError(error) && error.key.startsWith(this.#layout.inboxPrefix);
     if (!isFenced && !isTaken)
       this.deps.logger.error({ instanceId: id, error }, 'the turn of a workflow failed: it is read again');
-    this.deps.clock.setTimeout(again, isConflict(error) ? 0 : READ_RETRY_MS);
+    this.deps.clock.setTimeout(again, isConflictError(error) ? 0 : READ_RETRY_MS);
   }
 
   /** Code was registered: resumes the instances that waited for it. */

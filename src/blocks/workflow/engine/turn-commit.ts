@@ -1,6 +1,6 @@
 import { messageOf, SidecarError } from '../../../errors.ts';
 import type { Change } from '../../../kernel/commit-batcher.ts';
-import { isConflict, isStateError } from '../../../state/errors.ts';
+import { isConflictError, isStateError } from '../../../state/errors.ts';
 import { MAX_BATCH_BYTES, type Precondition } from '../../../state/store.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
@@ -60,7 +60,7 @@ export async function commitTurn(services: EngineServices, turn: TurnToWrite): P
     } catch (error) {
       if (tries >= MAX_TRIES) throw error;
       if (isRefused(error)) found.refusal ??= `the turn cannot be written: ${messageOf(error)}`;
-      else if (isConflict(error)) await noteObstacle(error.key, { services, turn, found, isNew, error });
+      else if (isConflictError(error)) await noteObstacle(error.key, { services, turn, found, isNew, error });
       else if (isNew || services.isStopping) throw error;
       else {
         await pause(services, turn, error, tries);

@@ -1,5 +1,5 @@
 import type { Trace } from '../../../components/pubsub.ts';
-import { isConflict } from '../../../state/errors.ts';
+import { isConflictError } from '../../../state/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import { InstanceExists } from '../engine/turn-commit.ts';
 import type { IfInstanceExists } from '../model/definition.ts';
@@ -32,7 +32,7 @@ export async function startInstance(engine: Engine, start: Start, receipt?: stri
       return await startElsewhere(engine, start, { looks: tries > 1, receipt });
     } catch (error) {
       if (isKept(start, error) || (await isDone(engine, receipt))) return;
-      if (tries >= MAX_TRIES || !isConflict(error)) throw error;
+      if (tries >= MAX_TRIES || !isConflictError(error)) throw error;
     }
   }
 }

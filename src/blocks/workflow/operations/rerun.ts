@@ -1,7 +1,7 @@
 import type { Trace } from '../../../components/pubsub.ts';
 import { SidecarError } from '../../../errors.ts';
 import { observe } from '../../../probe.ts';
-import { isConflict } from '../../../state/errors.ts';
+import { isConflictError } from '../../../state/errors.ts';
 import { MAX_BATCH_BYTES, type Put } from '../../../state/store.ts';
 import { ANYTHING, badRequest, checkOptions, field, type OptionFields } from '../../../util/option-fields.ts';
 import { tellStarted } from '../engine/emit-events.ts';
@@ -125,7 +125,7 @@ async function writeCopy(engine: Engine, { rerun, source, beginning, trace }: Co
   try {
     await store.commit({ require: [{ key, version: 'absent' }, unchanged], put });
   } catch (error) {
-    throw isConflict(error) ? conflict(rerun, error.key === key) : error;
+    throw isConflictError(error) ? conflict(rerun, error.key === key) : error;
   }
   tellStarted(deps.events, record);
   const done = deps.work.begin('reading of a workflow that runs again');

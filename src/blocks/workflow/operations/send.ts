@@ -1,4 +1,4 @@
-import { isConflict } from '../../../state/errors.ts';
+import { isConflictError } from '../../../state/errors.ts';
 import type { Put } from '../../../state/store.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Absent } from '../engine/instance-pool.ts';
@@ -190,7 +190,7 @@ async function loadHere(
 
 /** Whether the instance has left this host, so that the event is not stored. */
 function isGone(target: SendTarget | undefined, error: unknown): boolean {
-  return typeof target === 'object' && (isConflict(error) || target.isGone);
+  return typeof target === 'object' && (isConflictError(error) || target.isGone);
 }
 
 /** Resolves when the event is in the history; without one, when all that came before it is. */

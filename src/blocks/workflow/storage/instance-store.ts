@@ -1,7 +1,7 @@
 import { type Change, CommitBatcher } from '../../../kernel/commit-batcher.ts';
 import type { DuePage, DuePosition } from '../../../kernel/due-index.ts';
 import { Damages } from '../../../state/damages.ts';
-import { isConflict } from '../../../state/errors.ts';
+import { isConflictError } from '../../../state/errors.ts';
 import { counterPart, keyAfter } from '../../../state/keys.ts';
 import type { Batch, Entry, KeyedEntry, KeyRange, Precondition, Put, StateStore } from '../../../state/store.ts';
 import type { Logger } from '../../../util/logger.ts';
@@ -253,7 +253,7 @@ export class InstanceStore {
       await this.#store.commit({ require, delete: keys });
       return true;
     } catch (error) {
-      if (isConflict(error)) return false;
+      if (isConflictError(error)) return false;
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NameResolver } from '../../../../src/blocks/invocation/resolution/name-resolver.ts';
 import { MemoryStore } from '../../../../src/components/memory/memory-store.ts';
-import { memoryStore, nodeListener, Sidecar, type SidecarOptions, sharedState } from '../../../../src/index.ts';
+import { memoryState, nodeHandler, Sidecar, type SidecarOptions, sharedState } from '../../../../src/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { freePort, listen } from '../../../support/http.ts';
 import { RecordingLogger } from '../../../support/logger.ts';
@@ -45,7 +45,7 @@ const manyTimes = (times: number): number[] => Array.from({ length: times }, (_,
 
 describe('sidecars of one process that share a store', () => {
   test('call each other without a socket and without an address, also one that starts later', async () => {
-    const state = sharedState(memoryStore());
+    const state = sharedState(memoryState());
     await using shop = await Named.start('shop', { appId: 'shop', state });
     await expect(shop.invoke('billing')).rejects.toMatchObject({ code: 'ERR_DIRECT_INVOKE' });
     await using billing = await Named.start('billing', { appId: 'billing', state });
@@ -53,7 +53,7 @@ describe('sidecars of one process that share a store', () => {
   });
 
   test('find all instances of an application, and share the calls among them', async () => {
-    const state = sharedState(memoryStore());
+    const state = sharedState(memoryState());
     await using shop = await Named.start('shop', { appId: 'shop', state });
     await using first = await Named.start('first', { appId: 'billing', state });
     await using second = await Named.start('second', { appId: 'billing', state });
@@ -63,7 +63,7 @@ describe('sidecars of one process that share a store', () => {
   });
 
   test('call the other instances when one has stopped', async () => {
-    const state = sharedState(memoryStore());
+    const state = sharedState(memoryState());
     await using shop = await Named.start('shop', { appId: 'shop', state });
     await using _first = await Named.start('first', { appId: 'billing', state });
     const second = await Named.start('second', { appId: 'billing', state });
@@ -91,7 +91,7 @@ describe('sidecars of several processes that share a store', () => {
       address: `http://127.0.0.1:${port}/sidecar`,
     });
     const paths: (string | undefined)[] = [];
-    const listener = nodeListener(billing.sidecar.peers, { prefix: '/sidecar' });
+    const listener = nodeHandler(billing.sidecar.peers, { prefix: '/sidecar' });
     await using _server = await listen((req, res) => {
       paths.push(req.url);
       listener(req, res);
@@ -111,9 +111,9 @@ describe('sidecars of several processes that share a store', () => {
 
 describe('the static table', () => {
   test('goes before the hosts of the store, with or without the namespace, and leaves out what does not listen', async () => {
-    const state = sharedState(memoryStore());
+    const state = sharedState(memoryState());
     await using far = await Named.start('far', { appId: 'billing' });
-    await using server = await listen(nodeListener(far.sidecar.peers));
+    await using server = await listen(nodeHandler(far.sidecar.peers));
     const dead = `http://127.0.0.1:${await freePort()}`;
     await using near = await Named.start('near', { appId: 'billing', state });
     for (const name of ['billing', 'billing.default']) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nodeListener, parseDuration } from '../../../../src/index.ts';
+import { nodeHandler, parseDuration } from '../../../../src/index.ts';
 import { listen, send } from '../../../support/http.ts';
 import { JobsWorld } from '../../../support/jobs-world.ts';
 
@@ -15,7 +15,7 @@ describe('a job that nobody handles', () => {
     await world.clock.advance('1h');
     const warnings = world.logger.at('warn').map(({ message, details }) => [details['job'], WARNING.test(message)]);
     expect(warnings.sort()).toEqual(names.map((name) => [name, true]));
-    await using server = await listen(nodeListener(world.sidecar));
+    await using server = await listen(nodeHandler(world.sidecar));
     const { json } = await send(server.url, 'GET', '/v1.0/metadata');
     const { jobs: counted } = json['unhandled'] as { jobs: { name: string }[] };
     expect(counted.sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual(names.map((name) => ({ name, count: 1 })));

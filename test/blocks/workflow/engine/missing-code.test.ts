@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { embedded } from '../../../../src/components/embedded/index.ts';
+import { embeddedState } from '../../../../src/components/embedded/index.ts';
 import {
   type WorkflowContext as DaprContext,
   DaprWorkflowClient,
@@ -412,7 +412,7 @@ test('on disk: a deploy lacks the activity, the next one has it', async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-missing-'));
   onTestFinished(() => rm(path, { recursive: true }));
   const deploy = async (register: (sidecar: Sidecar) => void, work: (sidecar: Sidecar) => Promise<void>) => {
-    const sidecar = new Sidecar({ appId: 'shop', state: embedded({ path }), logger: new RecordingLogger() });
+    const sidecar = new Sidecar({ appId: 'shop', state: embeddedState({ path }), logger: new RecordingLogger() });
     register(sidecar);
     await sidecar.start();
     await work(sidecar);

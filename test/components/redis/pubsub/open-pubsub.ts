@@ -1,4 +1,4 @@
-import { memoryStore } from '../../../../src/components/memory/memory-store.ts';
+import { memoryState } from '../../../../src/components/memory/memory-store.ts';
 import type { PubSubComponent } from '../../../../src/components/pubsub.ts';
 import { loadRedis, type RedisArgument } from '../../../../src/components/redis/driver.ts';
 import { type RedisPubSubOptions, redisPubSub } from '../../../../src/components/redis/index.ts';
@@ -12,7 +12,7 @@ export async function openPubSub(
   logger: RecordingLogger = new RecordingLogger(),
 ): Promise<PubSubComponent> {
   const place = options.nodes === undefined ? { url: `redis://127.0.0.1:${port}` } : {};
-  const state = await memoryStore().open({ clock: systemClock, logger });
+  const state = await memoryState().open({ clock: systemClock, logger });
   const context = { appId: 'orders', clock: systemClock, logger, state, track: () => () => {} };
   return redisPubSub('pubsub', { ...place, ...options }).open(context);
 }
