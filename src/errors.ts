@@ -10,6 +10,7 @@ export type ErrorCode =
   | SchedulerErrorCode
   | 'ERR_BAD_REQUEST'
   | 'ERR_MALFORMED_REQUEST'
+  | 'ERR_INVALID_ARGUMENT'
   | 'ERR_INVALID_DATA'
   | 'ERR_UNAUTHORIZED'
   | 'ERR_NOT_FOUND'
@@ -80,6 +81,7 @@ export type ErrorCode =
   | 'ERR_SECRET_STORE_NOT_FOUND'
   | 'ERR_PERMISSION_DENIED'
   | 'ERR_SECRET_GET'
+  | 'ERR_NOT_STARTED'
   | 'ERR_HEALTH_NOT_READY'
   | 'ERR_HEALTH_APPID_NOT_MATCH'
   | 'ERR_OUTBOUND_HEALTH_NOT_READY';
@@ -90,6 +92,8 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_BAD_REQUEST: 400,
   /** The body has no form that the operation takes; the message names the field. Fix: Correct the field. */
   ERR_MALFORMED_REQUEST: 400,
+  /** An argument of a call in code cannot be: the message names it, its value and what was expected; `argument` is its path. Fix: Correct the argument. Only thrown in code. */
+  ERR_INVALID_ARGUMENT: 400,
   /** The data do not fit the schema of their topic, job, event or activity; the message names the path. Fix: Correct the data, or the schema. Only thrown in code. */
   ERR_INVALID_DATA: 400,
   /** The API token is missing or wrong. 403: a web page, or a client that names an unknown host. 429: too many wrong tokens for the inspector. Fix: Send the token in `sidecar-api-token` (`dapr-api-token`); list the host in `allowedHosts`; after 429, wait as `Retry-After` says. */
@@ -248,6 +252,8 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_PERMISSION_DENIED: 403,
   /** There is no such secret, or the store failed. Fix: Compare the name; the log has the cause of a failure. */
   ERR_SECRET_GET: 500,
+  /** `start()` has not been called, or has not finished. Only thrown in code. Fix: Await `start()` first. */
+  ERR_NOT_STARTED: 500,
   /** `start()` has not been called, or has not finished; or the health check failed for the parts in the message. Fix: Wait for `start()`; read the log for the part that is named. */
   ERR_HEALTH_NOT_READY: 500,
   /** The health check asked for another app ID. Fix: Send it to the sidecar of that application. */
@@ -284,6 +290,8 @@ export interface SidecarErrorOptions {
   readonly details?: ErrorDetails | undefined;
   /** Overrides the status of the code where the API document requires it. */
   readonly status?: number | undefined;
+  /** The path of the argument that is wrong, such as `options.timeout`. */
+  readonly argument?: string | undefined;
   /** The entries of a bulk publish that failed. */
   readonly failedEntries?: readonly FailedEntry[] | undefined;
   /** Response headers, such as `allow`. Names in lower case. */
@@ -308,22 +316,33 @@ export class SidecarError extends Error {
   /** The HTTP status of the response. */
   readonly status: number;
   /** The machine-readable part of the response body, if any. */
-  readonly details: ErrorDetails | undefined;
+  declare readonly details: ErrorDetails | undefined;
+  /** The path of the argument that is wrong, such as `options.timeout`, with `ERR_INVALID_ARGUMENT`. */
+  declare readonly argument: string | undefined;
   /** The entries of a bulk publish that failed, in the order of the request; the others were published. */
-  readonly failedEntries: readonly FailedEntry[] | undefined;
+  declare readonly failedEntries: readonly FailedEntry[] | undefined;
   /** Response headers. */
-  readonly headers: Readonly<Record<string, string>>;
+  declare readonly headers: Readonly<Record<string, string>>;
 
   /** Makes an error with the status of its code. */
   constructor(code: ErrorCode, message: string, options: SidecarErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.status = options.status ?? STATUS_BY_CODE[code];
-    this.details = options.details;
-    this.failedEntries = options.failedEntries;
-    this.headers = options.headers ?? {};
+    const { details, argument, failedEntries, headers } = options;
+    // A printed error shows what it has, and no fields that are empty.
+    if (details !== undefined) this.details = details;
+    if (argument !== undefined) this.argument = argument;
+    if (failedEntries !== undefined) this.failedEntries = failedEntries;
+    Object.defineProperty(this, 'headers', { value: headers ?? {}, enumerable: headers !== undefined });
     Object.defineProperty(this, BRAND, { value: true });
   }
+}
+
+/** The code of an error over HTTP, whose contract has no codes for mistakes in code. */
+export function codeOnWire({ code }: SidecarError): ErrorCode {
+  if (code === 'ERR_INVALID_ARGUMENT') return 'ERR_BAD_REQUEST';
+  return code === 'ERR_NOT_STARTED' ? 'ERR_HEALTH_NOT_READY' : code;
 }
 
 /** Whether a thrown value is a {@link SidecarError}, from this or another copy of the package. @public */

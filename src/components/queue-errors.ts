@@ -26,7 +26,7 @@ export function queueBusy({ topic, group }: GroupQueue, why: string, cause?: unk
 
 export function invalidCursor(cursor: string): SidecarError {
   return new SidecarError(
-    'ERR_BAD_REQUEST',
+    'ERR_INVALID_ARGUMENT',
     `cursor is ${JSON.stringify(cursor)}: expected the cursor of the page before`,
   );
 }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isUint8Array } from 'node:util/types';
-import { type FailedEntry, isSidecarError, messageOf, SidecarError } from '../errors.ts';
+import { codeOnWire, type FailedEntry, isSidecarError, messageOf, SidecarError } from '../errors.ts';
 import { observe, type Probe } from '../probe.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Answers } from './answers.ts';
@@ -158,10 +158,10 @@ function errorResponse(error: SidecarError, names: GuardOptions['errors']): Side
   if (failedEntries !== undefined)
     return jsonResponse(
       error.status,
-      { failedEntries: renderFailedEntries(failedEntries, names), errorCode: error.code },
+      { failedEntries: renderFailedEntries(failedEntries, names), errorCode: codeOnWire(error) },
       error.headers,
     );
-  const body = { errorCode: error.code, message: error.message, ...renderDetails(error, names) };
+  const body = { errorCode: codeOnWire(error), message: error.message, ...renderDetails(error, names) };
   return jsonResponse(error.status, body, error.headers);
 }
 

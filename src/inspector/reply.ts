@@ -1,4 +1,4 @@
-import { isSidecarError, SidecarError } from '../errors.ts';
+import { codeOnWire, isSidecarError, SidecarError } from '../errors.ts';
 import {
   cancelTokenOf,
   EMPTY_BODY,
@@ -52,8 +52,9 @@ export function knownError(error: unknown, request: SidecarRequest, logger: Logg
   return new SidecarError('ERR_INTERNAL', 'internal error; the log of the sidecar has the cause');
 }
 
-export function errorResponse({ status, code, message, headers }: SidecarError): SidecarResponse {
-  return jsonResponse(status, { errorCode: code, message } satisfies ApiError, headers);
+export function errorResponse(error: SidecarError): SidecarResponse {
+  const { status, message, headers } = error;
+  return jsonResponse(status, { errorCode: codeOnWire(error), message } satisfies ApiError, headers);
 }
 
 export function textResponse(status: number, text: string, headers: HeaderMap = {}): SidecarResponse {

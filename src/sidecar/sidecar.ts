@@ -110,6 +110,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** @throws SidecarError `ERR_CONFIGURATION` naming the option, its value and what was expected. */
   constructor(options: SidecarOptions = {}) {
     this.#options = resolveOptions(options, process.env);
+    checkComponentNames(this.#options.components);
     this.#work = new Work(this.#options.clock);
     this.#events = new SidecarEventEmitter(this.#options.logger, apart(this.#options.telemetry));
     this.events = this.#events.source();
@@ -243,7 +244,6 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   }
 
   async #open(signal: AbortSignal): Promise<void> {
-    checkComponentNames(this.#options.components);
     await this.#app?.open();
     signal.throwIfAborted();
     const { state, clock, logger } = this.#options;
@@ -367,7 +367,7 @@ function ownedCount(shards: Shards): number {
 }
 
 function notStarted(): SidecarError {
-  return new SidecarError('ERR_HEALTH_NOT_READY', 'the sidecar is not started: call start() first');
+  return new SidecarError('ERR_NOT_STARTED', 'the sidecar is not started: call start() first');
 }
 
 /** Throws the first error, after everything has been tried. */

@@ -1,6 +1,7 @@
 import type { Activity, Clock, Timer } from '../util/clock.ts';
 import { type Duration, INSTANT_FORMS, type Instant, readInstant } from '../util/duration.ts';
 import { parseDurationOption } from '../util/duration-option.ts';
+import { invalidArgument } from '../util/option-fields.ts';
 import { shown } from '../util/shown.ts';
 import { quiet, settledActivities } from './settled.ts';
 
@@ -78,7 +79,7 @@ export class VirtualClock implements Clock {
    * @param by - such as `1m30s` or `3d`
    */
   async advance(by: Duration): Promise<void> {
-    const target = this.#now + parseDurationOption('advance', by, (problem) => new TypeError(problem));
+    const target = this.#now + parseDurationOption('advance', by);
     await quiet(this.#activities);
     for (let next = this.#next(target); next !== undefined; next = this.#next(target)) {
       this.#timers.delete(next);
@@ -137,7 +138,7 @@ export class VirtualClock implements Clock {
 export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
   const { startAt = '2026-01-01T00:00:00Z', gracePeriod = DEFAULT_GRACE_PERIOD_MS } = options;
   const at = readInstant(startAt);
-  if (at === undefined) throw new TypeError(`startAt is ${shown(startAt)}: expected ${INSTANT_FORMS}`);
-  const gracePeriodMs = parseDurationOption('gracePeriod', gracePeriod, (problem) => new TypeError(problem));
+  if (at === undefined) throw invalidArgument(`startAt is ${shown(startAt)}: expected ${INSTANT_FORMS}`, 'startAt');
+  const gracePeriodMs = parseDurationOption('gracePeriod', gracePeriod);
   return new VirtualClock(at, gracePeriodMs);
 }

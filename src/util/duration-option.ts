@@ -1,13 +1,12 @@
-import { SidecarError } from '../errors.ts';
 import { DURATION_FORMS, type Duration, isDurationWithin, readDuration } from './duration.ts';
-import type { OptionError, OptionField } from './option-fields.ts';
+import { invalidArgument, type OptionError, type OptionField } from './option-fields.ts';
 import { shown } from './shown.ts';
 
 /**
  * Reads a {@link Duration} that the code gets at run time, such as from a file or the environment.
  *
  * @returns its milliseconds, with fractions
- * @throws SidecarError `ERR_BAD_REQUEST` for a text of another form, and for one below zero.
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for a text of another form, and for one below zero.
  * @public
  */
 export function parseDuration(text: string): number {
@@ -17,13 +16,17 @@ export function parseDuration(text: string): number {
 /**
  * The milliseconds of a duration, with fractions. `what` names the option.
  *
- * @param fail - makes the error. Default: `ERR_BAD_REQUEST`
+ * @param fail - makes the error. Default: `ERR_INVALID_ARGUMENT`
  * @throws SidecarError naming the value and what is expected.
  */
-export function parseDurationOption(what: string, value: Duration | string, fail: OptionError = badRequest): number {
+export function parseDurationOption(
+  what: string,
+  value: Duration | string,
+  fail: OptionError = invalidArgument,
+): number {
   const ms = readDuration(value);
   if (ms !== undefined && Number.isFinite(ms) && ms >= 0) return ms;
-  throw fail(`${what} is ${shown(value)}: expected ${DURATION_FORMS}`);
+  throw fail(`${what} is ${shown(value)}: expected ${DURATION_FORMS}`, what);
 }
 
 /** A field of options that has a duration, within bounds in milliseconds. */
@@ -37,8 +40,4 @@ export function duration(minMs = 0, maxMs: number = Number.MAX_SAFE_INTEGER): Op
 function boundsOf(minMs: number, maxMs: number): string {
   const most = maxMs === Number.MAX_SAFE_INTEGER ? '' : ` and ${maxMs} ms at most`;
   return minMs === 0 && most === '' ? '' : `, of ${minMs} ms or more${most}`;
-}
-
-function badRequest(message: string): SidecarError {
-  return new SidecarError('ERR_BAD_REQUEST', message);
 }

@@ -147,5 +147,6 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** The kind of a JSON value for messages: `a string`, `an array`, `null`. */
 export function kindOfJson(value: unknown): string {
   if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  return Array.isArray(value) ? 'an array' : 'an object';
 }

@@ -15,7 +15,7 @@ export function checkFields(
   given: unknown,
   known: ReadonlySet<string>,
   what: string,
-  code: ErrorCode = 'ERR_BAD_REQUEST',
+  code: ErrorCode = 'ERR_INVALID_ARGUMENT',
 ): void {
   const problem = fieldsProblem(given, known, what);
   if (problem !== undefined) throw new SidecarError(code, problem);

@@ -15,8 +15,8 @@ export interface OptionField {
 /** All fields of an options type; the compiler checks that none is missing. */
 export type OptionFields<T extends object> = { readonly [Name in keyof T]-?: OptionField };
 
-/** Makes the error for wrong options of its message. */
-export type OptionError = (message: string) => Error;
+/** Makes the error for wrong options of its message, and of the path of what is wrong. */
+export type OptionError = (message: string, argument?: string) => Error;
 
 /** Makes the error for a wrong field. */
 export type WrongOption<T extends object> = (name: keyof T & string, expected: string) => Error;
@@ -94,7 +94,7 @@ export function checkOptions<T extends object>(
   if (problem !== undefined) throw error(problem);
   const wrong: WrongOption<T> = (name, expected) => {
     const value = fields[name].isSecret ? '' : ` is ${shown(options[name])}`;
-    return error(`${name} in ${what}${value}: expected ${expected}`);
+    return error(`${name} in ${what}${value}: expected ${expected}`, `options.${name}`);
   };
   for (const name of Object.keys(fields) as (keyof T & string)[]) {
     const value = options[name];
@@ -117,8 +117,8 @@ function namesProblem(what: string, options: object, fields: object): string | u
 }
 
 /** For options of a call. */
-export function badRequest(message: string): SidecarError {
-  return new SidecarError('ERR_BAD_REQUEST', message);
+export function invalidArgument(message: string, argument?: string): SidecarError {
+  return new SidecarError('ERR_INVALID_ARGUMENT', message, { argument });
 }
 
 /** For options of what is configured. */

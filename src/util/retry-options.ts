@@ -1,7 +1,7 @@
 import type { Backoff } from './backoff.ts';
 import { DURATION_FORMS, type Duration, isDurationWithin, msOf, readDuration } from './duration.ts';
 import { fieldNames, fieldsProblem } from './known-fields.ts';
-import { badRequest, type OptionError } from './option-fields.ts';
+import { invalidArgument, type OptionError } from './option-fields.ts';
 import { DURATION, type JsonSchema, optionsSchema } from './options-schema.ts';
 import { outside } from './outside.ts';
 import { shown } from './shown.ts';
@@ -85,7 +85,7 @@ const FIELDS = fieldNames<RetryOptions>({
 export function checkRetry(
   retry: RetryOptions<never> | undefined,
   what = 'retry',
-  fail: OptionError = badRequest,
+  fail: OptionError = invalidArgument,
 ): void {
   if (retry === undefined) return;
   const problem = fieldsProblem(retry, FIELDS, what);

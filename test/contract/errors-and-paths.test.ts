@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { memoryPubSub, type PubSubDefinition, type WireName } from '../../src/index.ts';
+import { memoryPubSub, type PubSubDefinition, Sidecar, type WireName } from '../../src/index.ts';
 import { NEVER } from '../support/app.ts';
 import { Chunks } from '../support/http.ts';
 import { createWorld, startWorld } from '../support/world.ts';
@@ -115,9 +115,14 @@ describe('status codes of publish', () => {
     ]);
   });
 
-  test('a pub/sub may not be named bulk: refused at start', async () => {
-    await using world = await createWorld({ components: [memoryPubSub('bulk')] });
-    await expect(world.sidecar.start()).rejects.toMatchObject({ code: 'ERR_CONFIGURATION' });
+  test.each([
+    ['a pub/sub may not be named bulk', ['bulk'], 'a pub/sub may not be named bulk'],
+    ['two components may not have one name', ['twice', 'twice'], 'component name "twice" is used twice'],
+  ])('%s: refused when the sidecar is made', (_, names, message) => {
+    const components = names.map((name) => memoryPubSub(name));
+    expect(() => new Sidecar({ appId: 'orders', components })).toThrow(
+      expect.objectContaining({ code: 'ERR_CONFIGURATION', message: expect.stringContaining(message) }),
+    );
   });
 });
 

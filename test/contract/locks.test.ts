@@ -334,13 +334,13 @@ describe('in code', () => {
   });
 
   test.each<[options: object, code: string]>([
-    [{}, 'ERR_BAD_REQUEST'],
-    [{ ttl: 0 }, 'ERR_BAD_REQUEST'],
-    [{ ttl: -1 }, 'ERR_BAD_REQUEST'],
-    [{ ttl: 'soon' }, 'ERR_BAD_REQUEST'],
-    [{ ttl: Number.NaN }, 'ERR_BAD_REQUEST'],
-    [{ ttl: 2 ** 31 * 1_000 }, 'ERR_BAD_REQUEST'],
-    [{ ttlMs: 5 }, 'ERR_BAD_REQUEST'],
+    [{}, 'ERR_INVALID_ARGUMENT'],
+    [{ ttl: 0 }, 'ERR_INVALID_ARGUMENT'],
+    [{ ttl: -1 }, 'ERR_INVALID_ARGUMENT'],
+    [{ ttl: 'soon' }, 'ERR_INVALID_ARGUMENT'],
+    [{ ttl: Number.NaN }, 'ERR_INVALID_ARGUMENT'],
+    [{ ttl: 2 ** 31 * 1_000 }, 'ERR_INVALID_ARGUMENT'],
+    [{ ttlMs: 5 }, 'ERR_INVALID_ARGUMENT'],
     [{ ttl: 1, owner: '' }, 'ERR_MALFORMED_REQUEST'],
   ])('%j is refused', async (options, code) => {
     await using world = await storesWorld({ components: [memoryLocks('locks')] });

@@ -7,9 +7,9 @@ import { jsonTextOf } from '../../util/json-value.ts';
 import { checkFunction } from '../../util/known-fields.ts';
 import {
   ANYTHING,
-  badRequest,
   checkOptions,
   field,
+  invalidArgument,
   type OptionFields,
   required,
   SIGNAL,
@@ -79,7 +79,7 @@ export class Bindings {
    *
    * @param name - the name of the component
    * @throws SidecarError `ERR_INVOKE_OUTPUT_BINDING` for a name or an operation that is not known, and when the binding
-   * fails: it may have been done then. `ERR_BAD_REQUEST` for such arguments.
+   * fails: it may have been done then. `ERR_INVALID_ARGUMENT` for such arguments.
    * @example
    * ```ts
    * const sql = 'select id, name from users where id = $1';
@@ -89,8 +89,8 @@ export class Bindings {
    */
   async invoke(name: string, call: BindingCall): Promise<BindingReply> {
     if (typeof name !== 'string' || name === '')
-      throw badRequest(`the name of the binding is ${shown(name)}: expected a text that is not empty`);
-    checkOptions('the call of a binding', call, CALL_FIELDS, badRequest);
+      throw invalidArgument(`the name of the binding is ${shown(name)}: expected a text that is not empty`);
+    checkOptions('the call of a binding', call, CALL_FIELDS, invalidArgument);
     const { operation, metadata = {}, signal } = call;
     const invocation = { operation, data: dataOf(call), metadata: metadataFrom(Object.entries(metadata)) };
     const cancel = signal && cancelTokenOfSignal(signal);
@@ -128,7 +128,7 @@ function dataOf({ data }: BindingCall): Uint8Array {
   try {
     return Buffer.from(jsonTextOf(data) ?? 'null');
   } catch (cause) {
-    throw new SidecarError('ERR_BAD_REQUEST', `data of the call of a binding ${messageOf(cause)}`, { cause });
+    throw new SidecarError('ERR_INVALID_ARGUMENT', `data of the call of a binding ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -3,8 +3,8 @@ import { checkNamePage } from '../../util/check-limit.ts';
 import { msOf } from '../../util/duration.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
 import {
-  badRequest,
   checkOptions,
+  invalidArgument,
   invalidConfiguration,
   type OptionFields,
   WELL_FORMED,
@@ -114,7 +114,7 @@ export class Jobs {
     const name = nameOfJob(job, id);
     const { schedule, schema, failurePolicy } = (job as JobDefinition).options;
     if (schedule !== undefined)
-      throw badRequest(`job ${JSON.stringify(name)} has a schedule of its own: run() runs it now`);
+      throw invalidArgument(`job ${JSON.stringify(name)} has a schedule of its own: run() runs it now`);
     const fields = this.#service.parser.parseOptions({ ...(failurePolicy && { failurePolicy }), ...rest });
     const sent: unknown = fields.data === undefined ? undefined : JSON.parse(fields.data);
     await parseWith(schema, sent, (problem) => misfit(name, problem));
@@ -164,14 +164,14 @@ export class Jobs {
   /**
    * The jobs of the app ID in the order of their names, page by page; without their data.
    *
-   * @throws SidecarError `ERR_BAD_REQUEST` for options that cannot be understood, 500 when the store fails.
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for options that cannot be understood, 500 when the store fails.
    * @example
    * ```ts
    * for (const { name, nextRunAt } of (await sidecar.jobs.list()).jobs) console.log(name, nextRunAt);
    * ```
    */
   async list(options: JobListOptions = {}): Promise<JobPage> {
-    checkOptions('options of list', options, LIST_FIELDS, badRequest);
+    checkOptions('options of list', options, LIST_FIELDS, invalidArgument);
     const { prefix = '', cursor, limit = DEFAULT_LIMIT } = options;
     checkNamePage({ prefix, cursor });
     const { jobs, next } = await this.#service.list(prefix, cursor, limit);

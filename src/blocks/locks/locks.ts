@@ -63,7 +63,7 @@ export class Locks {
    * @param store - the name of the lock store
    * @param resource - what is locked: a text of at most 512 bytes, without `||`
    * @throws SidecarError `ERR_LOCK_STORE_NOT_FOUND`, `ERR_LOCK_STORE_NOT_CONFIGURED`; `ERR_MALFORMED_REQUEST` for a
-   * resource or an owner that cannot be used, `ERR_BAD_REQUEST` for such options; `ERR_TRY_LOCK` when the store fails:
+   * resource or an owner that cannot be used, `ERR_INVALID_ARGUMENT` for such options; `ERR_TRY_LOCK` when the store fails:
    * the lock may then be held until its expiry.
    */
   async tryLock(store: string, resource: string, options: LockOptions): Promise<Lock | undefined> {
@@ -115,5 +115,5 @@ function expiryMsOf(ttl: Duration): number {
   const seconds = Math.ceil(parseDurationOption('ttl', ttl) / 1_000);
   if (seconds >= 1 && seconds <= MAX_EXPIRY_SECONDS) return seconds * 1_000;
   const expected = `more than 0 and at most ${MAX_EXPIRY_SECONDS} seconds`;
-  throw new SidecarError('ERR_BAD_REQUEST', `ttl is ${shown(ttl)}: expected ${expected}`);
+  throw new SidecarError('ERR_INVALID_ARGUMENT', `ttl is ${shown(ttl)}: expected ${expected}`);
 }

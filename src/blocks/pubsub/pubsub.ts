@@ -1,5 +1,5 @@
 import type { QueueEntry } from '../../components/queue-access.ts';
-import { ANY_TEXT, ANYTHING, badRequest, checkOptions, type OptionFields } from '../../util/option-fields.ts';
+import { ANY_TEXT, ANYTHING, checkOptions, invalidArgument, type OptionFields } from '../../util/option-fields.ts';
 import { NO_METADATA } from '../request-metadata.ts';
 import { deliverData, deliverEvents, type MakeDeliver } from './delivery/code-handler.ts';
 import type { SubscriptionDefinition } from './delivery/define-subscription.ts';
@@ -236,7 +236,7 @@ export class PubSub {
   async queues(
     options: { readonly pubsubName?: string | undefined; readonly topic?: string | undefined } = {},
   ): Promise<readonly QueueInfo[]> {
-    checkOptions('options of queues', options, LIST_FIELDS, badRequest);
+    checkOptions('options of queues', options, LIST_FIELDS, invalidArgument);
     this.#service.admit();
     return this.#service.queues.list(options.pubsubName, options.topic);
   }
@@ -245,7 +245,7 @@ export class PubSub {
    * Reads messages of a queue, a page at a time. Nothing is consumed. Ready messages come in order, then delayed ones by
    * their instant; those that this process is delivering are among them.
    *
-   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`; `ERR_BAD_REQUEST` for invalid options.
+   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`; `ERR_INVALID_ARGUMENT` for invalid options.
    * @example
    * ```ts
    * const failed = { pubsubName: 'pubsub', topic: 'dead-orders', group: 'shop' };
@@ -261,7 +261,7 @@ export class PubSub {
   /**
    * The message of a key, as {@link PubSub.messages} has told it; `undefined` if it is no longer in the queue.
    *
-   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`; `ERR_BAD_REQUEST`.
+   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`; `ERR_INVALID_ARGUMENT`.
    */
   async message(queue: QueueRef, key: string): Promise<QueueEntry | undefined> {
     this.#service.admit();
@@ -276,7 +276,7 @@ export class PubSub {
    * @param selection - the keys of messages, `'all'`, or what the origin of dead letters must be
    * @returns how many were moved
    * @throws SidecarError `ERR_QUEUE_NOT_FOUND`, for the origin too; `ERR_QUEUE_BUSY` if another host is handing the
-   * messages out; `ERR_BAD_REQUEST`.
+   * messages out; `ERR_INVALID_ARGUMENT`.
    * @example
    * ```ts
    * const failed = { pubsubName: 'pubsub', topic: 'dead-orders', group: 'shop' };
@@ -393,7 +393,7 @@ export class PubSub {
     event: unknown,
     options: Pick<PublishOptions, 'contentType'> = {},
   ): RouteExplanation {
-    checkOptions('options of explain', options, EXPLAIN_FIELDS, badRequest);
+    checkOptions('options of explain', options, EXPLAIN_FIELDS, invalidArgument);
     const { address } = this.#service.targetInCode({ pubsubName, topic }, NO_METADATA);
     const { bytes, contentType } = encodeData(event, { contentType: options.contentType, rawPayload: false }, address);
     const rules = publishRules(NO_METADATA, pubsubName);

@@ -43,7 +43,7 @@ const MAX_READ = 2_000;
  * Lists the keys that requests of the application can name.
  *
  * @throws SidecarError `ERR_STATE_STORE_NOT_SUPPORTED` for a store that does not list its keys; `ERR_MALFORMED_REQUEST`
- * for a prefix that no key begins with, `ERR_BAD_REQUEST` for other options; `ERR_STATE_GET` when the store fails.
+ * for a prefix that no key begins with, `ERR_INVALID_ARGUMENT` for other options; `ERR_STATE_GET` when the store fails.
  */
 export async function listKeys(store: OpenStateStore, options: KeyListOptions): Promise<KeyPage> {
   const { prefix = '', cursor, limit = DEFAULT_LIMIT } = options;

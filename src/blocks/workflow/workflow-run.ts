@@ -77,7 +77,7 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
    * Waits until the instance is over, and answers its output.
    *
    * @throws WorkflowFailedError if it has failed, or was canceled or terminated.
-   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_WORKFLOW_TIMEOUT` when it took longer; `ERR_BAD_REQUEST` if
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_WORKFLOW_TIMEOUT` when it took longer; `ERR_INVALID_ARGUMENT` if
    * the instance runs another workflow; the signal's reason.
    * @example
    * ```ts
@@ -106,7 +106,7 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
   /**
    * The state of the instance now.
    *
-   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_BAD_REQUEST` if the instance runs another workflow.
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_INVALID_ARGUMENT` if the instance runs another workflow.
    */
   async state(): Promise<WorkflowState<Input, Output>> {
     return this.#stateOf(await this.#service.view(this.instanceId));
@@ -115,7 +115,10 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
   #stateOf(view: InstanceView): WorkflowState<Input, Output> {
     if (this.#name === undefined || view.name === this.#name) return stateOf(view);
     const [id, name, expected] = [this.instanceId, view.name, this.#name].map((text) => JSON.stringify(text));
-    throw new SidecarError('ERR_BAD_REQUEST', `the instance ${id} runs the workflow ${name}: expected ${expected}`);
+    throw new SidecarError(
+      'ERR_INVALID_ARGUMENT',
+      `the instance ${id} runs the workflow ${name}: expected ${expected}`,
+    );
   }
 
   /**

@@ -262,7 +262,7 @@ export class Workflows {
    *
    * An instance that has continued as new runs again from its last run.
    *
-   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_BAD_REQUEST` for an instance that has not failed or has no such
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_INVALID_ARGUMENT` for an instance that has not failed or has no such
    * action, and for an input that is not for the start; `ERR_START_WORKFLOW` of status 409 when the instance is not over,
    * a child had not completed there, or the new ID is in use; 500 when the store fails.
    * @example
@@ -281,7 +281,7 @@ export class Workflows {
    * ```ts
    * const { done, failed, hasMore } = await sidecar.workflows.terminateAll({ name: 'checkout', since: Date.now() - 3_600_000 });
    * ```
-   * @throws SidecarError `ERR_BAD_REQUEST` for an empty filter, and for one that cannot be understood.
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for an empty filter, and for one that cannot be understood.
    */
   async terminateAll(filter: WorkflowBulkOptions, output?: unknown): Promise<WorkflowBulkResult> {
     const text = textOfValue(output, 'the output');

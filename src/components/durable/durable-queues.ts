@@ -126,7 +126,7 @@ export class DurableQueues implements QueueAccess {
     const queue = this.#find(redelivery.to);
     const value = encodeQueued({ message: redelivery.message, attempts: 0 });
     if (value.length > MAX_BYTES)
-      throw new SidecarError('ERR_BAD_REQUEST', `the message has ${value.length} bytes: at most 8 MiB are kept`);
+      throw new SidecarError('ERR_INVALID_ARGUMENT', `the message has ${value.length} bytes: at most 8 MiB are kept`);
     const number = this.#deps.numbers.next();
     return { from, queue, redelivery, number, key: queue.layout.ready(number), value };
   }

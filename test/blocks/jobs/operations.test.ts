@@ -51,7 +51,7 @@ describe.each(STORES)('list, state in %s', (_store, start) => {
       [{ prefix: 5 as unknown as string }, /prefix in options of list is 5/],
     ] as const)
       await expect(jobs.list(options)).rejects.toMatchObject({
-        code: 'ERR_BAD_REQUEST',
+        code: 'ERR_INVALID_ARGUMENT',
         message: expect.stringMatching(message),
       });
     expect(first.jobs[0]).toEqual({
@@ -383,7 +383,7 @@ describe('options of list', () => {
   ])('%j is an error', async (options, message) => {
     await using world = await jobsWorld();
     await expect(world.sidecar.jobs.list(options as object)).rejects.toMatchObject({
-      code: 'ERR_BAD_REQUEST',
+      code: 'ERR_INVALID_ARGUMENT',
       message,
     });
   });

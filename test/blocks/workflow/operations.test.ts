@@ -74,7 +74,7 @@ describe.each(STORES)('list, state in %s', (_store, optionsOf) => {
 test('since that is no instant is an error', async () => {
   await using world = await workflowWorld(registering);
   const since = new Date('yesterday');
-  await expect(world.sidecar.workflows.list({ since })).rejects.toMatchObject({ code: 'ERR_BAD_REQUEST' });
+  await expect(world.sidecar.workflows.list({ since })).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' });
 });
 
 describe('history', () => {
@@ -200,7 +200,7 @@ describe('the filter of an operation in bulk', () => {
   ])('%j is an error', async (filter, message) => {
     await using world = await workflowWorld(registering);
     await world.run('echo', 1);
-    const error = { code: 'ERR_BAD_REQUEST', message: expect.stringContaining(message) };
+    const error = { code: 'ERR_INVALID_ARGUMENT', message: expect.stringContaining(message) };
     await expect(world.sidecar.workflows.purgeAll(filter as WorkflowBulkOptions)).rejects.toMatchObject(error);
     expect((await world.settle()).status).toBe('COMPLETED');
   });

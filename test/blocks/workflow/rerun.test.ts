@@ -247,14 +247,14 @@ describe('rerun is refused', () => {
     [
       'one',
       { from: 'end' },
-      'ERR_BAD_REQUEST',
+      'ERR_INVALID_ARGUMENT',
       400,
       'from in options of rerun is "end": expected "start", "failure" or the number',
     ],
-    ['one', { from: 0 }, 'ERR_BAD_REQUEST', 400, 'from in options of rerun is 0'],
-    ['one', { from: 99 }, 'ERR_BAD_REQUEST', 400, 'workflow "one" has no action 99: expected one from 1 to 6'],
-    ['one', { from: 2, input: 'b' }, 'ERR_BAD_REQUEST', 400, 'there is an input'],
-    ['one', { form: 'start' }, 'ERR_BAD_REQUEST', 400, 'unknown field "form"'],
+    ['one', { from: 0 }, 'ERR_INVALID_ARGUMENT', 400, 'from in options of rerun is 0'],
+    ['one', { from: 99 }, 'ERR_INVALID_ARGUMENT', 400, 'workflow "one" has no action 99: expected one from 1 to 6'],
+    ['one', { from: 2, input: 'b' }, 'ERR_INVALID_ARGUMENT', 400, 'there is an input'],
+    ['one', { form: 'start' }, 'ERR_INVALID_ARGUMENT', 400, 'unknown field "form"'],
     ['one', { instanceId: 'a b' }, 'ERR_INSTANCE_ID_INVALID', 400, '"a b"'],
     [
       'open',
@@ -263,7 +263,7 @@ describe('rerun is refused', () => {
       409,
       'its child "open-0001" had not completed; expected an action up to 1',
     ],
-    ['terminated', { from: 'failure' }, 'ERR_BAD_REQUEST', 400, 'is TERMINATED, and from is "failure"'],
+    ['terminated', { from: 'failure' }, 'ERR_INVALID_ARGUMENT', 400, 'is TERMINATED, and from is "failure"'],
   ])('of %s with %j: %s', async (id, options, code, status, message) => {
     await using world = await workflowWorld((sidecar, self) => {
       orders({ hasLorry: false })(sidecar, self);

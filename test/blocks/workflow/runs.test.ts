@@ -115,7 +115,7 @@ describe('the run of an instance that exists', () => {
     await run.raise('answer', 'so');
     const message = 'the instance "one" runs the workflow "waiting": expected "double"';
     for (const asked of [run.result(), run.ended(), run.state()])
-      expect(await errorOf(asked)).toMatchObject({ code: 'ERR_BAD_REQUEST', message });
+      expect(await errorOf(asked)).toMatchObject({ code: 'ERR_INVALID_ARGUMENT', message });
   });
 
   test('rejects when there is none', async () => {

@@ -51,14 +51,14 @@ describe('a filter', () => {
     [{ cursor: 5 }, 'cursor in WHAT is 5: expected that of a page'] as const,
   ])('%j of list', async (options, message) => {
     const error = await errorOf((workflows) => workflows['list']?.(options));
-    expect(error).toMatchObject({ code: 'ERR_BAD_REQUEST', message: message.replace('WHAT', 'options of list') });
+    expect(error).toMatchObject({ code: 'ERR_INVALID_ARGUMENT', message: message.replace('WHAT', 'options of list') });
   });
 
   test.each(BULK.flatMap((operation) => FILTERS.map(([filter, message]) => [filter, operation, message] as const)))(
     '%j of %s',
     async (filter, operation, message) => {
       const error = await errorOf((workflows) => workflows[operation]?.(filter));
-      expect(error).toMatchObject({ code: 'ERR_BAD_REQUEST', message: message.replace('WHAT', 'the filter') });
+      expect(error).toMatchObject({ code: 'ERR_INVALID_ARGUMENT', message: message.replace('WHAT', 'the filter') });
     },
   );
 });
@@ -88,7 +88,7 @@ describe('a start', () => {
   ])('at %s', async (startAt, shown) => {
     const error = await errorOf((workflows) => workflows['start']?.('echo', 1, { startAt }));
     const message = `startAt in options of start is ${shown}: expected an instant: a Date, a number of milliseconds since 1970, or a text such as 2026-05-01T12:00:00Z`;
-    expect(error).toMatchObject({ code: 'ERR_BAD_REQUEST', message });
+    expect(error).toMatchObject({ code: 'ERR_INVALID_ARGUMENT', message });
   });
 
   test('of nothing', async () => {

@@ -141,7 +141,7 @@ export type JobOrName = JobDefinition | string;
 /**
  * The name of a job. For the definition of several, `id` says which one.
  *
- * @throws SidecarError `ERR_BAD_REQUEST` for an `id` that is missing, or has no place in the name.
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for an `id` that is missing, or has no place in the name.
  */
 export function nameOfJob(job: JobOrName, id: string | undefined): string {
   if (Object(job).kind !== 'job') {
@@ -161,5 +161,5 @@ export function nameOfJob(job: JobOrName, id: string | undefined): string {
 }
 
 function badJob(problem: string): SidecarError {
-  return new SidecarError('ERR_BAD_REQUEST', problem);
+  return new SidecarError('ERR_INVALID_ARGUMENT', problem);
 }

@@ -73,8 +73,8 @@ export function returnedOutcome(value: unknown): DeliveryOutcome {
   const status = isText ? value : member(value, 'status');
   if (typeof status !== 'string') return SUCCESS;
   const upper = status.toUpperCase();
-  if (STATUSES.has(upper)) return byStatus(upper);
-  return isText ? { kind: 'success', meaningless: status } : byStatus(status);
+  if (STATUSES.has(upper)) return byStatus(upper, 'the function returned');
+  return isText ? { kind: 'success', meaningless: status } : byStatus(status, 'the function returned');
 }
 
 /** The call failed, or the function threw. */
@@ -91,11 +91,11 @@ function entryOutcome(status: unknown): DeliveryOutcome {
   return typeof status === 'string' && status !== '' ? byStatus(status) : retry('the entry has no status');
 }
 
-function byStatus(status: unknown): DeliveryOutcome {
+function byStatus(status: unknown, said = 'the application answered'): DeliveryOutcome {
   if (typeof status !== 'string' || status === '' || status === 'SUCCESS') return SUCCESS;
-  if (status === 'DROP') return drop('warn', 'the application answered DROP');
-  if (status === 'RETRY') return retry('the application answered RETRY', 'info');
-  return retry(`the application answered the unknown status ${JSON.stringify(status)}`);
+  if (status === 'DROP') return drop('warn', `${said} DROP`);
+  if (status === 'RETRY') return retry(`${said} RETRY`, 'info');
+  return retry(`${said} the unknown status ${JSON.stringify(status)}`);
 }
 
 function parse(body: Buffer): unknown {

@@ -53,5 +53,5 @@ function eventOf({ id, data }: Message): Readonly<Record<string, unknown>> {
 }
 
 function invalid(message: string, cause?: unknown): SidecarError {
-  return new SidecarError('ERR_BAD_REQUEST', message, { cause });
+  return new SidecarError('ERR_INVALID_ARGUMENT', message, { cause });
 }

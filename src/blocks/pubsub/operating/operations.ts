@@ -62,7 +62,7 @@ export class QueueOperations {
 
   async find(name: QueueRef, key: string): Promise<QueueEntry | undefined> {
     if (typeof key !== 'string')
-      throw new SidecarError('ERR_BAD_REQUEST', `the key is ${JSON.stringify(key)}: expected a string`);
+      throw new SidecarError('ERR_INVALID_ARGUMENT', `the key is ${JSON.stringify(key)}: expected a string`);
     const queues = this.#accessTo(name);
     return work(() => queues.find(queueOf(name), key));
   }
@@ -74,7 +74,7 @@ export class QueueOperations {
     const { data, to } = options;
     if (to?.topic === name.topic && to.group === name.group)
       throw new SidecarError(
-        'ERR_BAD_REQUEST',
+        'ERR_INVALID_ARGUMENT',
         'the messages are in this queue: expected another one in the option to',
       );
     const count = await work(() =>
@@ -115,7 +115,7 @@ export class QueueOperations {
   /** Plain JavaScript may leave a part of the name out. */
   #accessTo(name: QueueRef): QueueAccess {
     if (nameOfKind(name) !== 'an object')
-      throw new SidecarError('ERR_BAD_REQUEST', `the queue is ${nameOfKind(name)}: expected an object`);
+      throw new SidecarError('ERR_INVALID_ARGUMENT', `the queue is ${nameOfKind(name)}: expected an object`);
     const queues = this.#access(name.pubsubName);
     checkQueue(name, 'the queue');
     return queues;

@@ -3,10 +3,10 @@ import { readInstant } from '../../../util/duration.ts';
 import {
   ANYTHING,
   BOOLEAN,
-  badRequest,
   checkOptions,
   choice,
   INSTANT,
+  invalidArgument,
   type OptionFields,
   whole,
 } from '../../../util/option-fields.ts';
@@ -29,24 +29,24 @@ const READ_FIELDS: OptionFields<QueuePageOptions> = {
 };
 const REDELIVER_FIELDS: OptionFields<RedeliverOptions> = { data: ANYTHING, to: ANYTHING };
 
-/** Checks the name of a queue; `what` names it. @throws SidecarError `ERR_BAD_REQUEST`. */
+/** Checks the name of a queue; `what` names it. @throws SidecarError `ERR_INVALID_ARGUMENT`. */
 export function checkQueue(queue: GroupQueue, what: string): void {
   for (const name of ['topic', 'group'] as const) {
     const text: unknown = queue[name];
     if (typeof text !== 'string' || text === '')
-      throw badRequest(`${name} of ${what} is ${shown(text)}: expected a text that is not empty`);
+      throw invalidArgument(`${name} of ${what} is ${shown(text)}: expected a text that is not empty`);
   }
 }
 
-/** @throws SidecarError `ERR_BAD_REQUEST`. */
+/** @throws SidecarError `ERR_INVALID_ARGUMENT`. */
 export function parseSelection(selection: MessageSelection): QueueSelection {
   if (selection === 'all') return {};
   if (isList(selection)) {
     for (const key of selection)
-      if (typeof key !== 'string') throw badRequest(`a key is ${JSON.stringify(key)}: expected a string`);
+      if (typeof key !== 'string') throw invalidArgument(`a key is ${JSON.stringify(key)}: expected a string`);
     return { keys: selection };
   }
-  checkOptions('the selection of messages', selection, FILTER_FIELDS, badRequest);
+  checkOptions('the selection of messages', selection, FILTER_FIELDS, invalidArgument);
   const { topic, group, reason } = selection;
   const since = readInstant(selection.since) ?? Number.NEGATIVE_INFINITY;
   const until = readInstant(selection.until) ?? Number.POSITIVE_INFINITY;
@@ -68,15 +68,15 @@ function isList(selection: MessageSelection): selection is readonly string[] {
   return Array.isArray(selection);
 }
 
-/** @throws SidecarError `ERR_BAD_REQUEST`. */
+/** @throws SidecarError `ERR_INVALID_ARGUMENT`. */
 export function checkRedelivery(selection: QueueSelection, options: RedeliverOptions): void {
-  checkOptions('options of redeliver', options, REDELIVER_FIELDS, badRequest);
+  checkOptions('options of redeliver', options, REDELIVER_FIELDS, invalidArgument);
   if (options.to !== undefined) checkQueue(options.to, 'the option to');
   if ('data' in options && options.data !== undefined && selection.keys?.length !== 1)
-    throw badRequest('data is given for other than one message: expected one key');
+    throw invalidArgument('data is given for other than one message: expected one key');
 }
 
-/** @throws SidecarError `ERR_BAD_REQUEST`. */
+/** @throws SidecarError `ERR_INVALID_ARGUMENT`. */
 export function checkRead(options: QueuePageOptions): void {
-  checkOptions('options of messages', options, READ_FIELDS, badRequest);
+  checkOptions('options of messages', options, READ_FIELDS, invalidArgument);
 }

@@ -180,7 +180,7 @@ class AsyncContext implements WorkflowContext {
   setCustomStatus(status: string): void {
     if (typeof status !== 'string' || status.length > MAX_STATUS_LENGTH)
       throw new SidecarError(
-        'ERR_BAD_REQUEST',
+        'ERR_INVALID_ARGUMENT',
         `custom status must be a string of at most ${MAX_STATUS_LENGTH} characters`,
       );
     this.#execution.setCustomStatus(status);
@@ -207,7 +207,7 @@ function watched<T>(promise: Promise<T>): Promise<T> {
 function checkInstant(at: number | undefined, given: unknown): number {
   if (at !== undefined && Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);
   throw new SidecarError(
-    'ERR_BAD_REQUEST',
+    'ERR_INVALID_ARGUMENT',
     `${shown(given)} is not a time to wait: expected ${DURATION_FORMS}; or a Date, or a text such as 2026-05-01T12:00:00Z`,
   );
 }

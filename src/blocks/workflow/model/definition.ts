@@ -2,7 +2,14 @@ import { SidecarError } from '../../../errors.ts';
 import type { Instant } from '../../../util/duration.ts';
 import { parseDurationOption } from '../../../util/duration-option.ts';
 import { checkFunction } from '../../../util/known-fields.ts';
-import { ANYTHING, badRequest, checkOptions, field, INSTANT, type OptionFields } from '../../../util/option-fields.ts';
+import {
+  ANYTHING,
+  checkOptions,
+  field,
+  INSTANT,
+  invalidArgument,
+  type OptionFields,
+} from '../../../util/option-fields.ts';
 import { checkRetry } from '../../../util/retry-options.ts';
 import { shown } from '../../../util/shown.ts';
 import { checkSchema, type StandardSchema } from '../../../util/standard-schema.ts';
@@ -119,7 +126,7 @@ const ACTIVITY_OPTIONS: OptionFields<ActivityOptions> = {
  * its schema is a failure of type `InvalidDataError`, which is not retried.
  *
  * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, unknown options, and
- * code that is not a function; `ERR_BAD_REQUEST` for a wrong `retry` or `timeout`.
+ * code that is not a function; `ERR_INVALID_ARGUMENT` for a wrong `retry` or `timeout`.
  * @example
  * ```ts
  * const charge = defineActivity('charge', { timeout: '30s' }, async (id: number, { signal }) => {
@@ -202,7 +209,7 @@ const START_FIELDS: OptionFields<WorkflowStartOptions> = {
 
 /** Rejects unknown options and wrong ones. The ID is checked where it is used. */
 export function checkStartOptions(options: WorkflowStartOptions): void {
-  checkOptions('options of start', options, START_FIELDS, badRequest);
+  checkOptions('options of start', options, START_FIELDS, invalidArgument);
 }
 
 export function isIfExists(value: unknown): value is IfInstanceExists {

@@ -11,14 +11,14 @@ export type Payload = string | undefined;
 /**
  * Encodes a value from code. Error messages contain `what` and `name`.
  *
- * @throws SidecarError `ERR_BAD_REQUEST` for a value that has no JSON form or is too large.
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for a value that has no JSON form or is too large.
  */
 export function textOfValue(value: unknown, what: string, name?: string): Payload {
   if (value === undefined) return undefined;
   const text = requiredJsonText(
     value,
     'JSON',
-    (problem, cause) => new SidecarError('ERR_BAD_REQUEST', `${wordsOf(what, name)} ${problem}`, { cause }),
+    (problem, cause) => new SidecarError('ERR_INVALID_ARGUMENT', `${wordsOf(what, name)} ${problem}`, { cause }),
   );
   return isSmallPayload(text) ? text : checkPayload(text, wordsOf(what, name));
 }

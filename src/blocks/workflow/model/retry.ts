@@ -32,7 +32,7 @@ const DEFAULTS: RetryPlan = {
 /**
  * The retries of a call; `undefined` for one attempt.
  *
- * @throws SidecarError `ERR_BAD_REQUEST` for wrong options.
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for wrong options.
  */
 export function taskRetryOf(retry: RetryOptions<WorkflowFailure> | undefined): TaskRetry | undefined {
   if (retry === undefined) return undefined;

@@ -3,7 +3,7 @@ import { cancelTokenOfSignal } from '../../../util/cancel-token.ts';
 import type { Clock, Timer } from '../../../util/clock.ts';
 import { type Duration, msOf } from '../../../util/duration.ts';
 import { duration } from '../../../util/duration-option.ts';
-import { badRequest, checkOptions, type OptionFields, SIGNAL } from '../../../util/option-fields.ts';
+import { checkOptions, invalidArgument, type OptionFields, SIGNAL } from '../../../util/option-fields.ts';
 import type { InstanceView } from '../model/instance.ts';
 
 /** Options of waiting for an instance. @public */
@@ -50,7 +50,7 @@ export class Completions {
     ask: (told?: InstanceView) => T | undefined | Promise<T | undefined>,
     options: WorkflowWaitOptions,
   ): Promise<T> {
-    checkOptions('options of waiting for a workflow', options, WAIT_FIELDS, badRequest);
+    checkOptions('options of waiting for a workflow', options, WAIT_FIELDS, invalidArgument);
     const { timeout, signal } = options;
     const timeoutMs = msOf(timeout);
     signal?.throwIfAborted();

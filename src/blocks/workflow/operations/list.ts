@@ -3,10 +3,10 @@ import { type Instant, readInstant } from '../../../util/duration.ts';
 import {
   ANYTHING,
   BOOLEAN,
-  badRequest,
   checkOptions,
   field,
   INSTANT,
+  invalidArgument,
   type OptionFields,
   WELL_FORMED,
   whole,
@@ -77,7 +77,7 @@ export async function listInstances(
   { store, pool }: Pick<Engine, 'store' | 'pool'>,
   options: WorkflowListOptions,
 ): Promise<WorkflowPage> {
-  checkOptions('options of list', options, LIST_FIELDS, badRequest);
+  checkOptions('options of list', options, LIST_FIELDS, invalidArgument);
   const { limit = DEFAULT_LIMIT, prefix = '', parentId, reverse = false } = options;
   checkNamePage({ prefix, cursor: options.cursor });
   const isAsked = matcherOf(options);

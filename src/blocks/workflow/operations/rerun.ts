@@ -3,7 +3,7 @@ import { SidecarError } from '../../../errors.ts';
 import { observe } from '../../../probe.ts';
 import { isConflictError } from '../../../state/errors.ts';
 import { MAX_BATCH_BYTES, type Put } from '../../../state/store.ts';
-import { ANYTHING, badRequest, checkOptions, field, type OptionFields } from '../../../util/option-fields.ts';
+import { ANYTHING, checkOptions, field, invalidArgument, type OptionFields } from '../../../util/option-fields.ts';
 import { tellStarted } from '../engine/emit-events.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HistoryEvent } from '../model/events.ts';
@@ -54,11 +54,11 @@ const FIELDS: OptionFields<WorkflowRerunOptions> = {
 
 /** Checks options. `newId` makes the ID if none is given. */
 export function parseRerun(of: string, options: WorkflowRerunOptions, newId: () => string): Omit<Rerun, 'input'> {
-  checkOptions('options of rerun', options, FIELDS, badRequest);
+  checkOptions('options of rerun', options, FIELDS, invalidArgument);
   const { instanceId = newId(), from = 'start', input } = options;
   checkInstanceId(instanceId);
   if (from !== 'start' && input !== undefined)
-    throw badRequest(
+    throw invalidArgument(
       'there is an input, and from is not "start": what comes later in the history depends on the input',
     );
   return { of, instanceId, from };
@@ -76,7 +76,7 @@ interface Beginning {
  * Starts a new instance with a part of the history of one that is over: in one commit, whichever hosts own the two. The
  * owner of the new one finds it in the store.
  *
- * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`, `ERR_BAD_REQUEST`, or `ERR_START_WORKFLOW` of status 409.
+ * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`, `ERR_INVALID_ARGUMENT`, or `ERR_START_WORKFLOW` of status 409.
  */
 export async function rerunInstance(engine: Engine, rerun: Rerun): Promise<void> {
   if (rerun.of === rerun.instanceId) throw conflict(rerun, true);
@@ -166,7 +166,7 @@ async function beginningOf({ store }: Engine, record: InstanceRecord, rerun: Rer
 
 function failedChunkOf({ instanceId, status, failedChunk }: InstanceRecord): number {
   if (failedChunk !== undefined) return failedChunk;
-  throw badRequest(
+  throw invalidArgument(
     `workflow ${JSON.stringify(instanceId)} is ${status}, and from is "failure": expected one that has failed`,
   );
 }
@@ -183,7 +183,7 @@ function chunkOfAction(chunks: readonly Chunk[], sequence: number, id: string): 
     }
     if (!isContinued) first = number + 1;
   }
-  throw badRequest(`workflow ${JSON.stringify(id)} has no action ${sequence}: expected one from 1 to ${last}`);
+  throw invalidArgument(`workflow ${JSON.stringify(id)} has no action ${sequence}: expected one from 1 to ${last}`);
 }
 
 function hasBegun({ events }: Chunk): boolean {

@@ -317,5 +317,5 @@ interface First<Call> {
 /** In JavaScript anything may come. */
 function checkIsText(what: string, name: unknown): void {
   if (typeof name !== 'string')
-    throw new SidecarError('ERR_BAD_REQUEST', `${what} is ${nameOfKind(name)}: expected a string`);
+    throw new SidecarError('ERR_INVALID_ARGUMENT', `${what} is ${nameOfKind(name)}: expected a string`);
 }

@@ -140,7 +140,7 @@ test('failures with long messages are spread over turns and values like results'
 test('a start at an instant that no calendar has is refused', async () => {
   await using world = await workflowWorld(({ workflows }) => workflows.register('flow', () => 'done'));
   await expect(world.sidecar.workflows.start('flow', undefined, { startAt: 1e300 })).rejects.toMatchObject({
-    code: 'ERR_BAD_REQUEST',
+    code: 'ERR_INVALID_ARGUMENT',
   });
 });
 
