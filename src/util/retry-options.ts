@@ -7,8 +7,8 @@ import { outside } from './outside.ts';
 import { shown } from './shown.ts';
 
 /**
- * When and how often something that has failed is tried again: the delivery of a message, the run of a job, an activity
- * or a child workflow.
+ * When and how often something that has failed is tried again: the delivery of a message, an activity or a child
+ * workflow.
  *
  * @public
  */
@@ -21,11 +21,11 @@ export interface RetryOptions<Failure = unknown> {
   /** The delay before the first retry. Default `1s`; `100ms` for a subscription. */
   readonly delay?: Duration | undefined;
   /**
-   * The longest delay. Default: `30s` for a subscription, no limit for a job, an activity or a child workflow; never less
-   * than `delay`.
+   * The longest delay. Default: `30s` for a subscription, no limit for an activity or a child workflow; never less than
+   * `delay`.
    */
   readonly maxDelay?: Duration | undefined;
-  /** How many times as long as the delay before it each further delay is, 1 or more. Default 2; 1 for a job. */
+  /** How many times as long as the delay before it each further delay is, 1 or more. Default 2. */
   readonly factor?: number | undefined;
   /**
    * The share by which each delay may be shorter, at random, from 0 to 1: what fails together is then not tried again
