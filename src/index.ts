@@ -127,6 +127,12 @@ export type {
   WorkflowContext,
 } from './blocks/workflow/model/context.ts';
 export {
+  defineEvent,
+  type EventData,
+  type EventDefinition,
+  type EventOptions,
+} from './blocks/workflow/model/define-event.ts';
+export {
   type ActivityContext,
   type ActivityDefinition,
   type ActivityFunction,

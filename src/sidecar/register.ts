@@ -3,6 +3,7 @@ import type { JobDefinition } from '../blocks/jobs/model/define-job.ts';
 import type { SubscriptionDefinition } from '../blocks/pubsub/delivery/define-subscription.ts';
 import type { TopicDefinition } from '../blocks/pubsub/publishing/topic.ts';
 import type { PubSub } from '../blocks/pubsub/pubsub.ts';
+import type { EventDefinition } from '../blocks/workflow/model/define-event.ts';
 import type { ActivityDefinition, WorkflowDefinition } from '../blocks/workflow/model/definition.ts';
 import type { Workflows } from '../blocks/workflow/workflows.ts';
 import { SidecarError } from '../errors.ts';
@@ -12,6 +13,7 @@ import { nameOfKind } from '../util/known-fields.ts';
 export type Definition =
   | TopicDefinition
   | SubscriptionDefinition
+  | EventDefinition
   | JobDefinition
   | WorkflowDefinition<never>
   | ActivityDefinition<never>;
@@ -27,6 +29,7 @@ interface Blocks {
 export function register({ pubsub, jobs, workflows }: Blocks, definition: Definition): void {
   switch (Object(definition).kind as Definition['kind'] | undefined) {
     case 'topic':
+    case 'event':
       return;
     case 'subscription':
       return pubsub.attach(definition as SubscriptionDefinition);

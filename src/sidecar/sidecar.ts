@@ -185,7 +185,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
 
   /**
    * Attaches code: subscriptions, jobs, workflows and activities. They are there before the first message is let in. Topics
-   * need no code; they may be in the list too.
+   * and events need no code; they may be in the list too.
    *
    * @throws SidecarError `ERR_CONFIGURATION` once the sidecar has been started, and for a definition that cannot be used.
    * @example

@@ -7,7 +7,7 @@ import { codeOf, RUNNER, start } from './code-of-docs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-const IMPORTS = `import { CanceledError, EventTimeoutError, TaskFailedError, WorkflowFailedError } from 'insidecar';
+const IMPORTS = `import { CanceledError, defineEvent, EventTimeoutError, TaskFailedError, WorkflowFailedError } from 'insidecar';
 import { replaceActivities, virtualClock } from 'insidecar/testing';
 `;
 

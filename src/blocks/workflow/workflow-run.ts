@@ -1,4 +1,11 @@
 import { SidecarError } from '../../errors.ts';
+import {
+  type EventData,
+  type EventDefinition,
+  type EventOrName,
+  nameOfEvent,
+  textOfEvent,
+} from './model/define-event.ts';
 import { errorOfFailure, type WorkflowFailure } from './model/failure.ts';
 import type { InstanceView, WorkflowState, WorkflowStatus } from './model/instance.ts';
 import { checkIsText } from './model/instance-id.ts';
@@ -122,12 +129,15 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
   }
 
   /**
-   * Gives an event to the instance; see {@link Workflows.raiseEvent}.
+   * Gives an event to the instance; see `Workflows.raiseEvent`.
    *
-   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`.
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_INVALID_DATA` for data that do not fit the schema of the event.
    */
-  async raise(event: string, data?: unknown): Promise<void> {
-    return this.#service.raiseEvent(this.instanceId, event, textOfValue(data, 'the event'));
+  raise<Data>(event: EventDefinition<Data, unknown>, ...data: EventData<NoInfer<Data>>): Promise<void>;
+  /** Gives the event of a name to the instance. */
+  raise(event: string, data?: unknown): Promise<void>;
+  async raise(event: EventOrName, data?: unknown): Promise<void> {
+    return this.#service.raiseEvent(this.instanceId, nameOfEvent(event), await textOfEvent(event, data));
   }
 
   /**

@@ -1,3 +1,10 @@
+import {
+  type EventData,
+  type EventDefinition,
+  type EventOrName,
+  nameOfEvent,
+  textOfEvent,
+} from './model/define-event.ts';
 import type {
   ActivityDefinition,
   ActivityFunction,
@@ -171,14 +178,23 @@ export class Workflows {
   /**
    * Gives an event to an instance. Events wait for the workflow as the workflow waits for them, in order.
    *
-   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`. For an instance that is over nothing happens.
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_INVALID_DATA` for data that do not fit the schema of the event.
+   * For an instance that is over nothing happens.
    * @example
    * ```ts
-   * await sidecar.workflows.raiseEvent('order-1', 'approved', { by: 'Ada' });
+   * const approved = defineEvent<{ by: string }>('approved');
+   * await sidecar.workflows.raiseEvent('order-1', approved, { by: 'Ada' });
    * ```
    */
-  async raiseEvent(instanceId: string, name: string, data?: unknown): Promise<void> {
-    return this.service.raiseEvent(instanceId, name, textOfValue(data, 'the event'));
+  raiseEvent<Data>(
+    instanceId: string,
+    event: EventDefinition<Data, unknown>,
+    ...data: EventData<NoInfer<Data>>
+  ): Promise<void>;
+  /** Gives the event of a name to an instance. */
+  raiseEvent(instanceId: string, event: string, data?: unknown): Promise<void>;
+  async raiseEvent(instanceId: string, event: EventOrName, data?: unknown): Promise<void> {
+    return this.service.raiseEvent(instanceId, nameOfEvent(event), await textOfEvent(event, data));
   }
 
   /**

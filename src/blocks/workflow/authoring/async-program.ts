@@ -12,6 +12,7 @@ import type {
   WaitForEventOptions,
   WorkflowContext,
 } from '../model/context.ts';
+import { dataOfEvent, type EventOrName, nameOfEvent } from '../model/define-event.ts';
 import type {
   ActivityDefinition,
   ActivityFunction,
@@ -20,7 +21,7 @@ import type {
 } from '../model/definition.ts';
 import { failureOf } from '../model/failure.ts';
 import { checkInstanceId } from '../model/instance-id.ts';
-import { textOfValue, valueOfText } from '../model/payload.ts';
+import { type Payload, textOfValue, valueOfText } from '../model/payload.ts';
 import { taskRetryOf } from '../model/retry.ts';
 import type { Execution, Program, Task } from '../replay/execution.ts';
 import { DurablePromise } from './durable-promise.ts';
@@ -103,8 +104,8 @@ class AsyncContext implements WorkflowContext {
     return this.#execution.log;
   }
 
-  #promise<T>(task: Task): Promise<T> {
-    return new DurablePromise(task, this.#execution);
+  #promise<T>(task: Task, decode?: (text: Payload) => unknown): Promise<T> {
+    return new DurablePromise(task, this.#execution, decode);
   }
 
   callActivity<Output>(
@@ -145,12 +146,13 @@ class AsyncContext implements WorkflowContext {
     return checkInstant(delayMs === undefined ? readInstant(until) : this.#execution.now + delayMs, until);
   }
 
-  waitForEvent<Event>(name: string, options: WaitForEventOptions = {}): Promise<Event> {
+  waitForEvent<Event>(event: EventOrName, options: WaitForEventOptions = {}): Promise<Event> {
     checkFields(options, EVENT_FIELDS, 'options of waitForEvent');
     const { timeout } = options;
     const timeoutMs = timeout === undefined ? undefined : Math.ceil(parseDurationOption('timeout', timeout));
     if (timeoutMs !== undefined) checkInstant(this.#execution.now + timeoutMs, timeout);
-    return this.#promise(this.#execution.waitForEvent(name, timeoutMs));
+    const task = this.#execution.waitForEvent(nameOfEvent(event), timeoutMs);
+    return this.#promise(task, typeof event === 'string' ? undefined : (text) => dataOfEvent(event, text));
   }
 
   all<const T extends readonly unknown[]>(values: T): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {

@@ -1,5 +1,5 @@
 import { CANCELED_TASK, CanceledError, EventTimeoutError, isTimeout, TaskFailedError } from '../model/failure.ts';
-import { valueOfText } from '../model/payload.ts';
+import { type Payload, valueOfText } from '../model/payload.ts';
 import type { Execution, Task } from '../replay/execution.ts';
 import type { Race } from './race.ts';
 
@@ -15,21 +15,31 @@ export class DurablePromise<T> extends Promise<T> {
 
   readonly #task: Task;
   readonly #execution: Pick<Execution, 'noteThrown'>;
+  readonly #decode: (text: Payload) => unknown;
   /** Subscribes to the task, once. */
   #listen: (() => void) | undefined;
 
-  /** @param race - a race in which the promise is a candidate: an event that loses it has not been seen */
-  constructor(task: Task, execution: Pick<Execution, 'noteThrown'>, race?: Race) {
+  /**
+   * @param decode - makes the value of the result; may throw
+   * @param race - a race in which the promise is a candidate: an event that loses it has not been seen
+   */
+  constructor(
+    task: Task,
+    execution: Pick<Execution, 'noteThrown'>,
+    decode: (text: Payload) => unknown = valueOfText,
+    race?: Race,
+  ) {
     let listen: (() => void) | undefined;
     super((resolve, reject) => {
       listen = () =>
         task.onSettled(() => {
           if (race === undefined || race.takes(task)) task.noteSeen();
-          // Only the caller knows the type of an activity's result.
-          if (task.state === 'completed') resolve(valueOfText(task.value) as T);
-          else {
-            const error = errorOf(task);
-            execution.noteThrown(error);
+          try {
+            if (task.state !== 'completed') throw errorOf(task);
+            // Only the caller knows the type of an activity's result.
+            resolve(decode(task.value) as T);
+          } catch (error) {
+            execution.noteThrown(error as Error);
             reject(error);
           }
         });
@@ -37,11 +47,12 @@ export class DurablePromise<T> extends Promise<T> {
     this.#listen = listen;
     this.#task = task;
     this.#execution = execution;
+    this.#decode = decode;
   }
 
   /** The task as a candidate of a race. */
   inRace(race: Race): DurablePromise<T> {
-    return new DurablePromise(this.#task, this.#execution, race);
+    return new DurablePromise(this.#task, this.#execution, this.#decode, race);
   }
 
   // biome-ignore lint/suspicious/noThenProperty: it is a promise

@@ -1,6 +1,7 @@
 import type { Duration } from '../../../util/duration.ts';
 import type { Logger } from '../../../util/logger.ts';
 import type { RetryOptions } from '../../../util/retry-options.ts';
+import type { EventDefinition } from './define-event.ts';
 import type { ActivityLike, WorkflowLike } from './definition.ts';
 import type { WorkflowFailure } from './failure.ts';
 
@@ -107,12 +108,16 @@ export interface WorkflowContext {
   /**
    * Waits for an event. Case does not matter in names; events that arrived earlier are delivered in order, one at a time.
    *
-   * @throws EventTimeoutError from the promise, if no event arrives within `timeout`.
+   * @throws EventTimeoutError from the promise, if no event arrives within `timeout`; TaskFailedError whose failure has the
+   * type `InvalidDataError`, if the data of the event do not fit its schema.
    * @example
    * ```ts
-   * defineWorkflow('approval', async (ctx) => ctx.waitForEvent<{ by: string }>('approved', { timeout: '1d' }));
+   * const approved = defineEvent<{ by: string }>('approved');
+   * defineWorkflow('approval', async (ctx) => (await ctx.waitForEvent(approved, { timeout: '1d' })).by);
    * ```
    */
+  waitForEvent<Output>(event: EventDefinition<unknown, Output>, options?: WaitForEventOptions): Promise<Output>;
+  /** Waits for the event of a name. */
   waitForEvent<Event = unknown>(name: string, options?: WaitForEventOptions): Promise<Event>;
 
   /** Like `Promise.all`, but its rejection causes no unhandled rejection while no code waits for the result. */
