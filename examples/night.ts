@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { durablePubSub, type Logger, Sidecar } from 'insidecar';
+import { type DeadLetter, durablePubSub, type Logger, Sidecar } from 'insidecar';
 import { embeddedState } from 'insidecar/embedded';
 
 interface Order {
@@ -16,7 +16,6 @@ interface Order {
 const path = await mkdtemp(join(tmpdir(), 'insidecar-night-'));
 /** The output of this program tells the same as the log would. */
 const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
-const FAILED = { pubsubName: 'pubsub', topic: 'orders-failed', group: 'shop' };
 const IDS = [1, 2, 3, 4, 5];
 
 /** Starts the shop. Its bank answers, or does not. */
@@ -36,10 +35,10 @@ async function open(bankIsUp: () => boolean): Promise<Sidecar> {
       if (!bankIsUp()) throw new Error('the bank does not answer');
       console.log(`  order ${data.id} is paid: ${data.price}`);
     },
-    { deadLetterTopic: FAILED.topic, retry: { maxRetries: 2, delay: 10 } },
+    { deadLetterTopic: 'orders-failed', retry: { maxRetries: 2, delay: 10 } },
   );
   // Another group: what is redelivered to the shop must not be counted again.
-  await sidecar.pubsub.subscribe<Order>('pubsub', 'orders', ({ data }) => console.log(`  counted ${data?.id}`), {
+  await sidecar.pubsub.subscribe<Order>('pubsub', 'orders', ({ data }) => console.log(`  counted ${data.id}`), {
     group: 'statistics',
   });
   return sidecar;
@@ -50,7 +49,9 @@ async function until(isSo: (sidecar: Sidecar) => Promise<boolean>, sidecar: Side
 }
 
 const isQuiet = async ({ pubsub }: Sidecar): Promise<boolean> =>
-  (await pubsub.queues({ topic: 'orders' })).every(({ ready, delayed, inFlight }) => ready + delayed + inFlight === 0);
+  (await pubsub.queues.list({ topic: 'orders' })).every(
+    ({ ready, delayed, inFlight }) => ready + delayed + inFlight === 0,
+  );
 
 console.log('02:30, the bank is down:');
 const night = await open(() => false);
@@ -61,25 +62,25 @@ await night.stop();
 console.log('08:00, what has happened?');
 const morning = await open(() => true);
 const { pubsub } = morning;
-for (const { topic, group, ready, consumers } of await pubsub.queues())
+for (const { topic, group, ready, consumers } of await pubsub.queues.list())
   console.log(`  ${topic} → ${group}: ${ready} messages, ${consumers} consumers`);
-const { messages } = await pubsub.messages(FAILED);
-const keys = new Map<number, string>();
-for (const { key, message } of messages) {
-  const { data } = JSON.parse(Buffer.from(message.data).toString()) as { data: Order };
-  keys.set(data.id, key);
-  console.log(`  order ${data.id}: ${message.deadLetter?.reason}, ${message.deadLetter?.attempts} attempts`);
+const letters = new Map<number, DeadLetter<Order>>();
+for await (const letter of pubsub.deadLetters<Order>()) {
+  letters.set(letter.data.id, letter);
+  console.log(`  order ${letter.data.id}: ${letter.reason}, ${letter.attempts} attempts`);
 }
 
 console.log('order 2 was cancelled, and the bank answers again:');
-await pubsub.discard(FAILED, [keys.get(2) ?? '']);
-const redelivered = await pubsub.redeliver(FAILED, { reason: 'the bank' });
+await letters.get(2)?.discard();
+const redelivered = await pubsub.redeliverAll({ reason: 'the bank' });
 await until(isQuiet, morning);
 console.log(`  redelivered: ${redelivered}`);
 
 console.log('the price of order 4 was a misprint:');
-await pubsub.redeliver(FAILED, [keys.get(4) ?? ''], { data: { id: 4, price: 40 } });
+await letters.get(4)?.redeliver({ data: { id: 4, price: 40 } });
 await until(isQuiet, morning);
-console.log(`  ${(await pubsub.messages(FAILED)).messages.length} dead letters are left`);
+let left = 0;
+for await (const _ of pubsub.deadLetters()) left++;
+console.log(`  ${left} dead letters are left`);
 await morning.stop();
 await rm(path, { recursive: true });

@@ -71,6 +71,7 @@ export type {
 export type { PlacementOptions } from './blocks/placement/options.ts';
 export type { HostInfo, Placement, PlacementHost, PlacementTable } from './blocks/placement/placement.ts';
 export { defineSubscription, type SubscriptionDefinition } from './blocks/pubsub/delivery/define-subscription.ts';
+export type { ReceivedEvent } from './blocks/pubsub/delivery/received-event.ts';
 export type { SubscribeOptions, Subscription } from './blocks/pubsub/delivery/subscribe-options.ts';
 export type {
   BulkSubscribeOptions,
@@ -84,6 +85,7 @@ export type {
   TopicHandler,
 } from './blocks/pubsub/delivery/subscription.ts';
 export type { QueueRef, SubscriptionInfo } from './blocks/pubsub/delivery/subscription-info.ts';
+export type { DeadLetter, DeadLettersFilter } from './blocks/pubsub/operating/dead-letters.ts';
 export type {
   DeadLetterFilter,
   ExplainedRule,
@@ -102,6 +104,7 @@ export type {
 } from './blocks/pubsub/publishing/publish-options.ts';
 export { defineTopic, type TopicDefinition, type TopicOptions } from './blocks/pubsub/publishing/topic.ts';
 export type { PubSub } from './blocks/pubsub/pubsub.ts';
+export type { Queues } from './blocks/pubsub/queues.ts';
 export type { SecretScope, SecretsOptions } from './blocks/secrets/options.ts';
 export type { SecretReadOptions, Secrets } from './blocks/secrets/secrets.ts';
 export type {

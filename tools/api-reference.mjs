@@ -61,7 +61,8 @@ class Page {
       const isNew = method.kind === 'Constructor';
       const code = codeBlock(textOf(method).replace(/^constructor/, `new ${className}`));
       const words = isNew ? summary.replace(/^Constructs a new instance of .*$/m, '').trim() : summary;
-      const name = isNew ? 'new' : escaped(method.name);
+      // An index signature has no name.
+      const name = isNew ? 'new' : escaped(method.name ?? textOf(method));
       return [`### ${name}`, code, words, this.#blocks(tags)].filter((part) => part !== '').join('\n\n');
     });
     return [table, ...parts].filter((part) => part !== '').join('\n\n');

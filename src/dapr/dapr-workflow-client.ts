@@ -1,4 +1,5 @@
 import type { InstanceView } from '../blocks/workflow/model/instance.ts';
+import { textOfValue } from '../blocks/workflow/model/payload.ts';
 import type { Workflows } from '../blocks/workflow/workflows.ts';
 import { isSidecarError } from '../errors.ts';
 import { type DaprWorkflowOptions, workflowsOf } from './attach.ts';
@@ -38,8 +39,8 @@ export class DaprWorkflowClient {
   }
 
   /** Terminates an instance and its children. */
-  terminateWorkflow(workflowInstanceId: string, output?: TOutput): Promise<void> {
-    return this.#workflows.terminate(workflowInstanceId, output);
+  async terminateWorkflow(workflowInstanceId: string, output?: TOutput): Promise<void> {
+    return this.#workflows.service.terminate(workflowInstanceId, textOfValue(output, 'the output'));
   }
 
   /** Reads an instance, with or without input, output, failure and custom status; `undefined` if there is none. */
@@ -88,17 +89,17 @@ export class DaprWorkflowClient {
    * @throws SidecarError `ERR_PURGE_WORKFLOW` if it has not finished.
    */
   async purgeWorkflow(workflowInstanceId: string): Promise<boolean> {
-    return (await unlessMissing(this.#workflows.purge(workflowInstanceId).then(() => true))) ?? false;
+    return this.#workflows.purge(workflowInstanceId);
   }
 
   /** Pauses an instance. */
   suspendWorkflow(workflowInstanceId: string): Promise<void> {
-    return this.#workflows.pause(workflowInstanceId);
+    return this.#workflows.service.pause(workflowInstanceId);
   }
 
   /** Resumes an instance. */
   resumeWorkflow(workflowInstanceId: string): Promise<void> {
-    return this.#workflows.resume(workflowInstanceId);
+    return this.#workflows.service.resume(workflowInstanceId);
   }
 
   /** Does nothing: there is no connection. */

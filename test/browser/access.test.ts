@@ -58,7 +58,9 @@ describe.skipIf(!hasChromium())('access', () => {
     expect(await send('queues/purge', { queue })).toBe(403);
     expect(await send('jobs/delete', { name: 'report' })).toBe(403);
     expect(await send('workflows/purge', { instanceId: 'checkout-2' })).toBe(403);
-    expect((await shop.pubsub.queues({ topic: 'orders' })).find(({ group }) => group === 'archive')?.ready).toBe(2);
+    expect((await shop.pubsub.queues.list({ topic: 'orders' })).find(({ group }) => group === 'archive')?.ready).toBe(
+      2,
+    );
     expect(await shop.jobs.get('report')).toBeDefined();
     expect(await shop.workflows.get('checkout-2')).toBeDefined();
     // Trying an event changes nothing.

@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium())('what others wrote', () => {
     await view.heads('Overview');
     await view.go('/messages', 'Messages');
     for (const [at, text] of HOSTILE.entries()) {
-      await shop.pubsub.addGroup({ pubsubName: 'pubsub', topic: text, group: 'shop/audit' });
+      await shop.pubsub.queues.addGroup({ pubsubName: 'pubsub', topic: text, group: 'shop/audit' });
       const event = { id: text, type: text, source: 's', subject: text };
       const data = { [text]: text, html: HTML };
       await shop.pubsub.publish('pubsub', text, data, { cloudEvent: event, trace: { traceparent: `00-${text}-1-01` } });

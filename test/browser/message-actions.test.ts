@@ -21,7 +21,7 @@ describe.skipIf(!hasChromium())('messages', () => {
   });
 
   async function queue(topic: string, group = 'shop'): Promise<QueueInfo | undefined> {
-    return (await world.shop.pubsub.queues({ topic })).find((one) => one.group === group);
+    return (await world.shop.pubsub.queues.list({ topic })).find((one) => one.group === group);
   }
 
   async function goToFailed(...ids: readonly number[]): Promise<void> {
@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium())('messages', () => {
     await until(() => world.paid).toEqual([10]);
     await view.row('order-10').waitFor({ state: 'detached' });
     expect(await world.failed()).toBe(1);
-    await world.shop.pubsub.discard(FAILED, 'all');
+    await world.shop.pubsub.queues.discard(FAILED, 'all');
   });
 
   test('data is edited, and the message redelivered', async () => {
@@ -86,7 +86,7 @@ describe.skipIf(!hasChromium())('messages', () => {
     await data.fill('{ "id": 25, "price": 26 }');
     // The panel asks for its message now and then.
     view.expects = /status of 404/;
-    await world.shop.pubsub.discard(FAILED, 'all');
+    await world.shop.pubsub.queues.discard(FAILED, 'all');
     await view.button('Redeliver', view.dialog).click();
     await view.shows('the message is not there any more', view.dialog.getByRole('alert'));
     expect(await data.inputValue()).toBe('{ "id": 25, "price": 26 }');
@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium())('messages', () => {
     await view.shows('Select messages first');
     await answer();
     expect(await world.failed()).toBe(110);
-    await world.shop.pubsub.discard(FAILED, 'all');
+    await world.shop.pubsub.queues.discard(FAILED, 'all');
   });
 
   test('nothing is done to what was selected while a filter loaded that leaves it out', async () => {
@@ -144,7 +144,7 @@ describe.skipIf(!hasChromium())('messages', () => {
     await view.button('Discard…').click({ force: true });
     await view.shows('Select messages first');
     expect(await world.failed()).toBe(2);
-    await world.shop.pubsub.discard(FAILED, 'all');
+    await world.shop.pubsub.queues.discard(FAILED, 'all');
   });
 
   test('all that match are those that the list shows: the spaces of a filter count', async () => {
@@ -161,7 +161,7 @@ describe.skipIf(!hasChromium())('messages', () => {
 
   test('what is selected is forgotten in another list of the queue, where it is not seen', async () => {
     const orders = { ...FAILED, topic: 'orders' };
-    await world.shop.pubsub.pause(orders);
+    await world.shop.pubsub.queues.pause(orders);
     await world.order({ id: 70, price: 7 });
     await view.go('/queues/pubsub/orders/shop', 'orders → shop');
     await select(70);
@@ -169,7 +169,7 @@ describe.skipIf(!hasChromium())('messages', () => {
     await view.shows('None.');
     await view.button('Discard…').click({ force: true });
     await view.shows('Select messages first');
-    await world.shop.pubsub.resume(orders);
+    await world.shop.pubsub.queues.resume(orders);
     await until(() => world.paid).toContain(70);
   });
 

@@ -8,7 +8,7 @@ export async function playScene(world: World, clock: SceneClock): Promise<void> 
   const { shop } = world;
   await shop.pubsub.subscribe('pubsub', 'shipments', () => clock.spend(12), { group: 'shop', concurrency: 4 });
   await shop.pubsub.subscribe('pubsub', 'shipments', () => clock.spend(3), { group: 'statistics' });
-  await shop.pubsub.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'archive' });
+  await shop.pubsub.queues.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'archive' });
   registerWorkflows(shop, clock);
   await startWorkflows(shop);
   await scheduleJobs(shop);

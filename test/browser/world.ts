@@ -179,7 +179,7 @@ export class World implements AsyncDisposable {
 
   /** How many orders are dead letters. */
   async failed(): Promise<number> {
-    return (await this.shop.pubsub.queues({ topic: FAILED.topic }))[0]?.ready ?? 0;
+    return (await this.shop.pubsub.queues.list({ topic: FAILED.topic }))[0]?.ready ?? 0;
   }
 
   /** Lets something of everything happen, and waits until it has. */
@@ -205,7 +205,7 @@ export class World implements AsyncDisposable {
     await this.until(async () => (await this.failed()) === 3);
     // One of which nobody knows where it came from.
     await shop.pubsub.publish('pubsub', FAILED.topic, { id: 6 }, { cloudEvent: { id: 'order-6' } });
-    await shop.pubsub.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'archive' });
+    await shop.pubsub.queues.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'archive' });
     for (const id of [7, 8]) await this.order({ id, price: id });
     await this.until(() => this.paid.includes(8));
   }

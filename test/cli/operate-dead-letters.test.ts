@@ -32,7 +32,8 @@ async function openShop(options: Pick<InspectOptions, 'payloads'> = {}) {
   const run = (...args: readonly string[]): ReturnType<typeof runHere> =>
     runHere(['dead-letters', ...args, '--url', url], { INSIDECAR_INSPECT_TOKEN: TOKEN });
   const failedKey = async (): Promise<string> => {
-    const keys = async (): Promise<string[]> => (await sidecar.pubsub.messages(FAILED)).messages.map(({ key }) => key);
+    const keys = async (): Promise<string[]> =>
+      (await sidecar.pubsub.queues.messagesPage(FAILED)).messages.map(({ key }) => key);
     await expect.poll(keys, PATIENCE).toHaveLength(1);
     return (await keys())[0] ?? '';
   };

@@ -75,7 +75,8 @@ for (const engine of ENGINES)
       await sidecar.jobs.schedule('report', { schedule: '@every 100h' });
       await sidecar.workflows.start('wait', undefined, { instanceId: 'waits' });
       await sidecar.pubsub.publish('events', 'orders', 1);
-      const letters = async (): Promise<number> => (await sidecar.pubsub.queues({ topic: 'failed' }))[0]?.ready ?? 0;
+      const letters = async (): Promise<number> =>
+        (await sidecar.pubsub.queues.list({ topic: 'failed' }))[0]?.ready ?? 0;
       await expect.poll(letters, PATIENCE).toBe(1);
       await sidecar.stop();
       const file = join(await temporaryDirectory(), 'state.yaml');

@@ -54,7 +54,7 @@ async function stoppedShop(): Promise<{ path: string; done: Done }> {
   for (const name of ['report', 'backup', 'cleanup']) await sidecar.jobs.schedule(name, { schedule: '@every 100h' });
   for (const instanceId of ['ended', 'goes-on', 'waits'])
     await sidecar.workflows.start('wait', undefined, { instanceId });
-  const letters = async (): Promise<number> => (await sidecar.pubsub.queues({ topic: 'failed' }))[0]?.ready ?? 0;
+  const letters = async (): Promise<number> => (await sidecar.pubsub.queues.list({ topic: 'failed' }))[0]?.ready ?? 0;
   await expect.poll(letters, PATIENCE).toBe(3);
   await sidecar.stop();
   return { path, done };
@@ -102,7 +102,7 @@ test(
 
     const sidecar = await live({ path, done, takesOrders: true });
     await expect.poll(() => done.orders, PATIENCE).toEqual([10]);
-    expect((await sidecar.pubsub.queues({ topic: 'failed' }))[0]).toMatchObject({ ready: 0, isPaused: false });
+    expect((await sidecar.pubsub.queues.list({ topic: 'failed' }))[0]).toMatchObject({ ready: 0, isPaused: false });
     await sidecar.stop();
   },
 );
@@ -122,7 +122,7 @@ test('jobs of a stopped application are changed, and none runs meanwhile', LONG,
 
   const sidecar = await live({ path, done, takesOrders: true });
   await expect.poll(() => done.jobs, PATIENCE).toEqual(['report']);
-  expect((await sidecar.jobs.list()).jobs.map(({ name, isPaused }) => ({ name, isPaused }))).toEqual([
+  expect((await sidecar.jobs.listPage()).jobs.map(({ name, isPaused }) => ({ name, isPaused }))).toEqual([
     { name: 'backup', isPaused: true },
     { name: 'once', isPaused: false },
     { name: 'report', isPaused: false },
@@ -147,7 +147,7 @@ test('workflows of a stopped application are changed, and go on when it runs', L
 
   const sidecar = await live({ path, done, takesOrders: true });
   const statuses = async (): Promise<unknown> =>
-    Object.fromEntries((await sidecar.workflows.list()).instances.map((one) => [one.instanceId, one.status]));
+    Object.fromEntries((await sidecar.workflows.listPage()).instances.map((one) => [one.instanceId, one.status]));
   await expect
     .poll(statuses, PATIENCE)
     .toEqual({ again: 'RUNNING', 'goes-on': 'COMPLETED', new: 'RUNNING', waits: 'SUSPENDED' });

@@ -192,11 +192,11 @@ test('many at once: terminated, run again, removed; asked first, or with --yes',
     '2 workflows run again\n',
   );
   await expect
-    .poll(async () => (await workflows.list({ name: 'checkout', status: 'COMPLETED' })).instances, PATIENCE)
+    .poll(async () => (await workflows.listPage({ name: 'checkout', status: 'COMPLETED' })).instances, PATIENCE)
     .toHaveLength(2);
   const purged = await run('purge', '--all', '--status', 'failed,terminated', '--yes', '--json');
   expect(JSON.parse(purged.stdout)).toMatchObject({ done: 4, failed: [], hasMore: false });
-  expect((await workflows.list({ status: 'RUNNING' })).instances.map((one) => one.instanceId)).toEqual(['b-1']);
+  expect((await workflows.listPage({ status: 'RUNNING' })).instances.map((one) => one.instanceId)).toEqual(['b-1']);
 });
 
 test('each is terminated once, also those that another host has not ended yet; all failures are counted', async () => {

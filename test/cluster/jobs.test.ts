@@ -159,7 +159,7 @@ describe('jobs of one app ID on two hosts', () => {
     await fleet.pass(3);
     expect(namesOf([...a.runs, ...b.runs])).toEqual(sorted);
     expect(Math.min(a.runs.length, b.runs.length)).toBeGreaterThan(15);
-    const { jobs } = await b.sidecar.jobs.list();
+    const { jobs } = await b.sidecar.jobs.listPage();
     expect(jobs.map(({ name, runs, lastRun }) => `${name} ${runs} ${lastRun?.outcome}`)).toEqual(
       sorted.map((name) => `${name} 0 done`),
     );
@@ -183,7 +183,7 @@ describe('jobs of one app ID on two hosts', () => {
     for (const name of NAMES) expect(await b.sidecar.jobs.resume(name)).toBe(true);
     await fleet.pass(3);
     expect(namesOf([...a.runs, ...b.runs])).toEqual([...NAMES, ...NAMES].sort());
-    expect((await a.sidecar.jobs.list()).jobs.every(({ runs }) => runs === 2)).toBe(true);
+    expect((await a.sidecar.jobs.listPage()).jobs.every(({ runs }) => runs === 2)).toBe(true);
     expect([...a.logger.at('error'), ...b.logger.at('error')]).toEqual([]);
   });
 });

@@ -28,14 +28,14 @@ describe('queues of one app ID on two hosts', () => {
     const [a, b] = await withDeadLetters(fleet);
     for (const [index, topic] of TOPICS.entries()) {
       const member = index % 2 === 0 ? a : b;
-      const [state] = await member.sidecar.pubsub.queues({ topic: `dead-${topic}` });
+      const [state] = await member.sidecar.pubsub.queues.list({ topic: `dead-${topic}` });
       expect(state).toMatchObject({ ready: 1, keepsDeadLetters: true, consumers: 0 });
-      expect(await member.sidecar.pubsub.redeliver(queue(`dead-${topic}`), 'all')).toBe(1);
+      expect(await member.sidecar.pubsub.queues.redeliver(queue(`dead-${topic}`), 'all')).toBe(1);
     }
     await b.subscribe(...TOPICS);
     await fleet.pass(20);
     expect([...b.messages].sort()).toEqual(TOPICS);
-    for (const topic of TOPICS) expect(await a.sidecar.pubsub.queues({ topic })).toMatchObject([{ ready: 0 }]);
+    for (const topic of TOPICS) expect(await a.sidecar.pubsub.queues.list({ topic })).toMatchObject([{ ready: 0 }]);
   });
 
   test('are changed where their messages are handed out; elsewhere the answer is 409', async () => {
@@ -43,13 +43,13 @@ describe('queues of one app ID on two hosts', () => {
     const [a, b] = [await fleet.join(), await fleet.join()];
     for (const member of [a, b]) await member.subscribe(...TOPICS);
     await fleet.pass(3);
-    for (const topic of TOPICS) await a.sidecar.pubsub.pause(queue(topic));
+    for (const topic of TOPICS) await a.sidecar.pubsub.queues.pause(queue(topic));
     await fleet.pass(3);
     for (const topic of TOPICS) await a.sidecar.pubsub.publish('pubsub', topic, topic);
     await fleet.pass(3);
     expect([a.messages, b.messages]).toEqual([[], []]);
     const purge = (member: Member, topic: string): Promise<unknown> =>
-      member.sidecar.pubsub.purge(queue(topic)).catch((error: { code: string }) => error.code);
+      member.sidecar.pubsub.queues.purge(queue(topic)).catch((error: { code: string }) => error.code);
     for (const topic of TOPICS) {
       const atA = await purge(a, topic);
       // Which host it is depends on the IDs of the hosts.
@@ -61,7 +61,7 @@ describe('queues of one app ID on two hosts', () => {
         expect(await purge(a, topic)).toBe(1);
       }
     }
-    for (const topic of TOPICS) await b.sidecar.pubsub.resume(queue(topic));
+    for (const topic of TOPICS) await b.sidecar.pubsub.queues.resume(queue(topic));
     await fleet.pass(3);
     for (const topic of TOPICS) await a.sidecar.pubsub.publish('pubsub', topic, `after ${topic}`);
     await fleet.pass(3);
@@ -71,14 +71,14 @@ describe('queues of one app ID on two hosts', () => {
   test('of a group that one host removes get nothing from the other, and those with consumers begin anew', async () => {
     await using fleet = new Fleet();
     const [a, b] = [await fleet.join(), await fleet.join()];
-    await a.sidecar.pubsub.addGroup(queue('orders', 'shop/old'));
+    await a.sidecar.pubsub.queues.addGroup(queue('orders', 'shop/old'));
     await fleet.pass(3);
     await b.sidecar.pubsub.publish('pubsub', 'orders', 1);
-    expect(await b.sidecar.pubsub.queues()).toMatchObject([{ group: 'shop/old', ready: 1 }]);
-    expect(await b.sidecar.pubsub.removeGroup(queue('orders', 'shop/old'))).toBe(true);
+    expect(await b.sidecar.pubsub.queues.list()).toMatchObject([{ group: 'shop/old', ready: 1 }]);
+    expect(await b.sidecar.pubsub.queues.removeGroup(queue('orders', 'shop/old'))).toBe(true);
     await a.sidecar.pubsub.publish('pubsub', 'orders', 2);
     await fleet.pass(3);
-    expect(await a.sidecar.pubsub.queues()).toEqual([]);
+    expect(await a.sidecar.pubsub.queues.list()).toEqual([]);
     const left = (await fleet.memory.scan({ from: 'pubsub!' })).filter(({ key }) =>
       /!(ready|delayed|group)!/.test(key),
     );

@@ -1,7 +1,13 @@
 import { runInNewContext } from 'node:vm';
 import { CloudEvent } from 'cloudevents';
 import { describe, expect, test } from 'vitest';
-import { isSidecarError, type MessageHandler, memoryPubSub, type PublishOptions } from '../../src/index.ts';
+import {
+  isSidecarError,
+  type MessageHandler,
+  memoryPubSub,
+  type PublishOptions,
+  type ReceivedEvent,
+} from '../../src/index.ts';
 import { startWorld, type World } from '../support/world.ts';
 
 async function publish(world: World, data: unknown, options?: PublishOptions): Promise<Record<string, unknown>> {
@@ -141,7 +147,7 @@ describe('publish in code', () => {
 describe('streaming subscriptions in code', () => {
   test('the function gets a CloudEvent instance, the message and the attempt', async () => {
     await using world = await startWorld({ discovery: [] });
-    const calls: { event: CloudEvent<unknown>; attempt: number; bytes: string }[] = [];
+    const calls: { event: ReceivedEvent; attempt: number; bytes: string }[] = [];
     await using _subscription = await world.sidecar.pubsub.subscribe(
       'pubsub',
       'orders',
@@ -193,18 +199,19 @@ describe('streaming subscriptions in code', () => {
     await using world = await startWorld({ discovery: [] });
     const got: unknown[] = [];
     await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', (event) => {
-      got.push([event instanceof CloudEvent, event.toJSON()['data'], event['mine']]);
+      if (!(event instanceof CloudEvent)) return;
+      got.push([event.toJSON()['data'], event['mine']]);
     });
     await world.publish('{"id":"1","data":1,"__proto__":null,"toJSON":"x","mine":"kept"}', {
       headers: { 'content-type': 'application/cloudevents+json' },
     });
-    expect(got).toEqual([[true, 1, 'kept']]);
+    expect(got).toEqual([[1, 'kept']]);
   });
 
   test('a message of which no CloudEvent can be made is dropped, and holds up no ordered subscription', async () => {
     await using world = await startWorld({ discovery: [] });
     const got: unknown[] = [];
-    const note = ({ data }: CloudEvent<unknown>): void => void got.push(data);
+    const note = ({ data }: ReceivedEvent): void => void got.push(data);
     await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', note, { concurrency: 1 });
     const headers = { 'content-type': 'application/cloudevents+json' };
     await world.publish('{"id":"1","schemaurl":"not of version 1.0"}', { headers });
@@ -374,9 +381,9 @@ describe('streaming subscriptions in code', () => {
     await using world = await startWorld({ discovery: [] });
     const seen: unknown[] = [];
     const { pubsub } = world.sidecar;
-    const again = async ({ data }: CloudEvent<number>): Promise<void> => {
+    const again = async ({ data }: ReceivedEvent<number>): Promise<void> => {
       seen.push(data);
-      if ((data ?? 0) < 3) await pubsub.publish('pubsub', 'orders', (data ?? 0) + 1);
+      if (data < 3) await pubsub.publish('pubsub', 'orders', data + 1);
     };
     await using _subscription = await pubsub.subscribe<number>('pubsub', 'orders', again, { concurrency: 1 });
     await pubsub.publish('pubsub', 'orders', 1);

@@ -8,9 +8,9 @@ describe.each(PLACES)('dead letters that nobody has subscribed to, %s', (place) 
     await using world = await QueueWorld.make({ place });
     await world.deadLetters('one', 'two');
     await world.restart();
-    const [queue] = await world.pubsub.queues({ topic: 'dead' });
+    const [queue] = await world.pubsub.queues.list({ topic: 'dead' });
     expect(queue).toMatchObject({ ...world.queue('dead'), ready: 2, consumers: 0, keepsDeadLetters: true });
-    const { messages } = await world.pubsub.messages(world.queue('dead'));
+    const { messages } = await world.pubsub.queues.messagesPage(world.queue('dead'));
     expect(messages.map(({ message }) => message.deadLetter)).toEqual(
       [1, 2].map(() => expect.objectContaining(ORIGIN)),
     );
@@ -28,7 +28,7 @@ describe.each(PLACES)('dead letters that nobody has subscribed to, %s', (place) 
       await world.publish('dead', 'later');
       await world.deadLetters('three');
       await world.pass('1m');
-      expect(await world.pubsub.queues({ topic: 'dead' })).toMatchObject([
+      expect(await world.pubsub.queues.list({ topic: 'dead' })).toMatchObject([
         { group: group === '' ? 'shop' : `shop/${group}`, ready: 0, keepsDeadLetters: false },
       ]);
     },
@@ -57,9 +57,9 @@ describe.each(PLACES)('dead letters that nobody has subscribed to, %s', (place) 
 
   test('are not kept once more when the topic has a group', async () => {
     await using world = await QueueWorld.make({ place });
-    await world.pubsub.addGroup(world.queue('dead', 'audit'));
+    await world.pubsub.queues.addGroup(world.queue('dead', 'audit'));
     await world.deadLetters('one');
-    expect(await world.pubsub.queues({ topic: 'dead' })).toMatchObject([{ group: 'audit', ready: 1 }]);
+    expect(await world.pubsub.queues.list({ topic: 'dead' })).toMatchObject([{ group: 'audit', ready: 1 }]);
   });
 
   test('an ordinary message on the topic is lost while it has no group, as on any topic', async () => {

@@ -104,7 +104,7 @@ describe('an option that there is not is an error', () => {
       { timeoutMs: 5 },
       'options of waiting for a workflow: unknown field "timeoutMs": expected timeout, signal; did you mean "timeout"?',
     ],
-    ['list', ({ workflows }, options) => workflows.list(options), { statuses: [] }, 'did you mean "status"?'],
+    ['list', ({ workflows }, options) => workflows.listPage(options), { statuses: [] }, 'did you mean "status"?'],
     [
       'invoke',
       ({ invocation }, options) => invocation.invoke('other', 'GET', '/', options),

@@ -9,7 +9,7 @@ describe.each(PLACES)('groups that collect messages for nobody, %s', (place) => 
     await (await world.subscribe('orders', { group: 'empty' }))();
     await end();
     await world.publish('orders', 1, 2);
-    await world.pubsub.purge(world.queue('orders', 'shop/empty'));
+    await world.pubsub.queues.purge(world.queue('orders', 'shop/empty'));
     await world.pass('9m');
     expect(world.sidecar.metadata.get().unhandled).toBeUndefined();
     await world.pass('2m');
@@ -18,7 +18,7 @@ describe.each(PLACES)('groups that collect messages for nobody, %s', (place) => 
     await world.pass('10m');
     const warnings = world.logger.lines.filter(({ message }) => message.includes('collected messages for ten minutes'));
     expect(warnings).toHaveLength(place === 'memory' ? 0 : 1);
-    await world.pubsub.removeGroup(world.queue('orders', 'shop/old'));
+    await world.pubsub.queues.removeGroup(world.queue('orders', 'shop/old'));
     await world.pass('2m');
     expect(world.sidecar.metadata.get().unhandled).toBeUndefined();
   });
@@ -53,7 +53,7 @@ describe.each(PLACES)('kept dead letters, %s', (place) => {
 
   test('stay in the group of a subscriber', async () => {
     await using world = await QueueWorld.make({ place, component: { deadLetterRetention: { maxMessages: 1 } } });
-    await world.pubsub.addGroup(world.queue('dead'));
+    await world.pubsub.queues.addGroup(world.queue('dead'));
     await world.deadLetters(1, 2, 3);
     await world.pass('5m');
     expect(await world.waiting('dead')).toEqual([1, 2, 3]);
@@ -65,7 +65,7 @@ describe.each(['durable', 'durable, on disk'] as const)('a full queue, %s', (pla
 
   test('refuses publishes and says why, for all groups, until there is room', async () => {
     await using world = await QueueWorld.make({ place, component });
-    await world.pubsub.addGroup(world.queue('orders', 'shop/old'));
+    await world.pubsub.queues.addGroup(world.queue('orders', 'shop/old'));
     await world.subscribe('orders');
     await world.publish('orders', 1, 2, 3);
     await expect(world.publish('orders', 4)).rejects.toMatchObject({
@@ -74,7 +74,7 @@ describe.each(['durable', 'durable, on disk'] as const)('a full queue, %s', (pla
     });
     expect(world.data('orders')).toEqual([1, 2, 3]);
     await world.publish('other', 'elsewhere');
-    await world.pubsub.discard(world.queue('orders', 'shop/old'), 'all');
+    await world.pubsub.queues.discard(world.queue('orders', 'shop/old'), 'all');
     await world.pass('1s');
     await world.publish('orders', 5);
     expect(world.data('orders')).toEqual([1, 2, 3, 5]);
@@ -82,7 +82,7 @@ describe.each(['durable', 'durable, on disk'] as const)('a full queue, %s', (pla
 
   test('takes as many of a bulk as there is room for', async () => {
     await using world = await QueueWorld.make({ place, component });
-    await world.pubsub.addGroup(world.queue('orders'));
+    await world.pubsub.queues.addGroup(world.queue('orders'));
     const entries = [1, 2, 3, 4, 5].map((event) => ({ entryId: String(event), event }));
     await expect(world.pubsub.publishBulk('pubsub', 'orders', entries)).rejects.toMatchObject({
       failedEntries: [{ entryId: '4' }, { entryId: '5' }],
@@ -128,7 +128,7 @@ describe('a full component, memory', () => {
   test('takes the dead letter of an ordered subscription, which could not go on without', async () => {
     await using world = await QueueWorld.make({ place: 'memory', component: { maxMessages: 2 } });
     await world.subscribe('dead');
-    await world.pubsub.addGroup(world.queue('orders'));
+    await world.pubsub.queues.addGroup(world.queue('orders'));
     await world.publish('orders', 'bad', 'good');
     await world.subscribe('orders', { concurrency: 1, deadLetterTopic: 'dead' }, ({ data }) =>
       data === 'bad' ? 'DROP' : 'SUCCESS',

@@ -15,35 +15,38 @@ describe.each(PLACES)('queues, %s', (place) => {
     await world.publish('orders', 'again', 'b', 'c');
     const oldestAt = Date.parse('2026-01-01T00:00:00Z');
     await expect
-      .poll(() => world.pubsub.queues({ pubsubName: 'pubsub' }))
+      .poll(() => world.pubsub.queues.list({ pubsubName: 'pubsub' }))
       .toMatchObject([
         { ...world.queue('orders', 'shop/slow'), ready: 2, delayed: 0, inFlight: 1, consumers: 1, isCapped: false },
         { ...world.queue('orders'), ready: 0, delayed: 1, inFlight: 0, consumers: 1, isPaused: false, oldestAt },
       ]);
     release();
     await world.rest();
-    expect(await world.pubsub.queues({ topic: 'orders' })).toMatchObject([{ ready: 0, inFlight: 0 }, { delayed: 1 }]);
+    expect(await world.pubsub.queues.list({ topic: 'orders' })).toMatchObject([
+      { ready: 0, inFlight: 0 },
+      { delayed: 1 },
+    ]);
   });
 
   test('count to 10,000', async () => {
     await using world = await QueueWorld.make({ place });
-    await world.pubsub.addGroup(world.queue('orders'));
+    await world.pubsub.queues.addGroup(world.queue('orders'));
     const entries = numbers(5_001).map((number) => ({ entryId: String(number), event: number }));
     await world.pubsub.publishBulk('pubsub', 'orders', entries);
     await world.pubsub.publishBulk('pubsub', 'orders', entries);
-    expect(await world.pubsub.queues()).toMatchObject([{ ready: 10_000, isCapped: true }]);
+    expect(await world.pubsub.queues.list()).toMatchObject([{ ready: 10_000, isCapped: true }]);
   });
 
   test('are read in pages, forwards and backwards, and nothing is consumed', async () => {
     await using world = await QueueWorld.make({ place });
-    await world.pubsub.addGroup(world.queue('orders'));
+    await world.pubsub.queues.addGroup(world.queue('orders'));
     await world.publish('orders', ...numbers(7));
     for (const reverse of [false, true]) {
       const read: unknown[] = [];
       let cursor: string | undefined;
       do {
         const options = { limit: 3, reverse, ...(cursor === undefined ? {} : { cursor }) };
-        const page = await world.pubsub.messages(world.queue('orders'), options);
+        const page = await world.pubsub.queues.messagesPage(world.queue('orders'), options);
         read.push(...page.messages.map(({ message }) => JSON.parse(Buffer.from(message.data).toString()).data));
         cursor = page.cursor;
       } while (cursor !== undefined);
@@ -63,7 +66,7 @@ describe.each(PLACES)('queues, %s', (place) => {
     await world.publish('orders', 'again', 'a', 'b', 'c');
     await expect.poll(() => world.data('orders')).toEqual(['again', 'a', 'b']);
     const states = async (state?: 'ready' | 'delayed' | 'inFlight'): Promise<unknown> => {
-      const page = await world.pubsub.messages(world.queue('orders'), state === undefined ? {} : { state });
+      const page = await world.pubsub.queues.messagesPage(world.queue('orders'), state === undefined ? {} : { state });
       return page.messages.map(({ message, state: is, attempts }) => [
         JSON.parse(Buffer.from(message.data).toString()).data,
         is,
@@ -87,7 +90,7 @@ describe.each(PLACES)('queues, %s', (place) => {
     await world.subscribe('orders', { concurrency: 1 }, () => held);
     await world.publish('orders', ...numbers(5));
     await expect.poll(() => world.data('orders')).toEqual([0]);
-    expect(await world.pubsub.purge(world.queue('orders'))).toBe(4);
+    expect(await world.pubsub.queues.purge(world.queue('orders'))).toBe(4);
     release();
     await world.publish('orders', 'after');
     expect(world.data('orders')).toEqual([0, 'after']);
@@ -97,31 +100,37 @@ describe.each(PLACES)('queues, %s', (place) => {
   test('are paused on and after a restart, until they are resumed', async () => {
     await using world = await QueueWorld.make({ place });
     await world.subscribe('orders');
-    await world.pubsub.pause(world.queue('orders'));
+    await world.pubsub.queues.pause(world.queue('orders'));
     await world.publish('orders', 1);
     if (place !== 'memory') await world.restart();
     if (place !== 'memory') await world.subscribe('orders');
     await world.publish('orders', 2);
     await world.pass('1m');
     expect(world.data('orders')).toEqual([]);
-    expect(await world.pubsub.queues()).toMatchObject([{ isPaused: true, ready: 2 }]);
-    await world.pubsub.resume(world.queue('orders'));
+    expect(await world.pubsub.queues.list()).toMatchObject([{ isPaused: true, ready: 2 }]);
+    await world.pubsub.queues.resume(world.queue('orders'));
     await world.pass('1m');
     expect(world.data('orders')).toEqual([1, 2]);
-    expect(await world.pubsub.queues()).toMatchObject([{ isPaused: false, ready: 0 }]);
+    expect(await world.pubsub.queues.list()).toMatchObject([{ isPaused: false, ready: 0 }]);
   });
 
   test('collect for a group that was added, and vanish with one that was removed', async () => {
     await using world = await QueueWorld.make({ place });
     const queue = world.queue('orders', 'audit');
-    expect([await world.pubsub.addGroup(queue), await world.pubsub.addGroup(queue)]).toEqual([true, false]);
+    expect([await world.pubsub.queues.addGroup(queue), await world.pubsub.queues.addGroup(queue)]).toEqual([
+      true,
+      false,
+    ]);
     await world.publish('orders', 1);
     expect(await world.waiting('orders', 'audit')).toEqual([1]);
-    expect([await world.pubsub.removeGroup(queue), await world.pubsub.removeGroup(queue)]).toEqual([true, false]);
+    expect([await world.pubsub.queues.removeGroup(queue), await world.pubsub.queues.removeGroup(queue)]).toEqual([
+      true,
+      false,
+    ]);
     await world.publish('orders', 2);
-    expect(await world.pubsub.queues()).toEqual([]);
-    await expect(world.pubsub.messages(queue)).rejects.toThrow(/topic "orders" has no group "audit"/);
-    await world.pubsub.addGroup(queue);
+    expect(await world.pubsub.queues.list()).toEqual([]);
+    await expect(world.pubsub.queues.messagesPage(queue)).rejects.toThrow(/topic "orders" has no group "audit"/);
+    await world.pubsub.queues.addGroup(queue);
     await world.publish('orders', 3);
     expect(await world.waiting('orders', 'audit')).toEqual([3]);
   });
@@ -129,7 +138,7 @@ describe.each(PLACES)('queues, %s', (place) => {
   test('are not removed while somebody subscribes', async () => {
     await using world = await QueueWorld.make({ place });
     await world.subscribe('orders');
-    await expect(world.pubsub.removeGroup(world.queue('orders'))).rejects.toMatchObject({
+    await expect(world.pubsub.queues.removeGroup(world.queue('orders'))).rejects.toMatchObject({
       code: 'ERR_QUEUE_BUSY',
       status: 409,
     });
@@ -139,35 +148,37 @@ describe.each(PLACES)('queues, %s', (place) => {
 
   test('name what is wrong', async () => {
     await using world = await QueueWorld.make({ place });
-    await world.pubsub.addGroup(world.queue('orders'));
+    await world.pubsub.queues.addGroup(world.queue('orders'));
     const wrong = world.queue('orders', 'shap');
     for (const call of [
-      () => world.pubsub.messages(wrong),
-      () => world.pubsub.discard(wrong, 'all'),
-      () => world.pubsub.redeliver(wrong, 'all'),
-      () => world.pubsub.pause(wrong),
+      () => world.pubsub.queues.messagesPage(wrong),
+      () => world.pubsub.queues.discard(wrong, 'all'),
+      () => world.pubsub.queues.redeliver(wrong, 'all'),
+      () => world.pubsub.queues.pause(wrong),
     ])
       await expect(call()).rejects.toThrow('topic "orders" has no group "shap": its groups are shop');
-    await expect(world.pubsub.queues({ pubsubName: 'pubsup' })).rejects.toMatchObject({ code: 'ERR_PUBSUB_NOT_FOUND' });
-    await expect(world.pubsub.messages(world.queue('orders'), { limit: 0 })).rejects.toThrow(
+    await expect(world.pubsub.queues.list({ pubsubName: 'pubsup' })).rejects.toMatchObject({
+      code: 'ERR_PUBSUB_NOT_FOUND',
+    });
+    await expect(world.pubsub.queues.messagesPage(world.queue('orders'), { limit: 0 })).rejects.toThrow(
       /limit in options of messages is 0/,
     );
     const asText = { limit: '5' as unknown as number };
-    await expect(world.pubsub.messages(world.queue('orders'), asText)).rejects.toThrow(
+    await expect(world.pubsub.queues.messagesPage(world.queue('orders'), asText)).rejects.toThrow(
       /limit in options of messages is "5": expected/,
     );
-    await expect(world.pubsub.messages(world.queue('orders'), { cursor: 'x' })).rejects.toThrow();
+    await expect(world.pubsub.queues.messagesPage(world.queue('orders'), { cursor: 'x' })).rejects.toThrow();
   });
 });
 
 describe.each(PLACES)('dead letters, %s', (place) => {
   test('are redelivered to the group that failed and to no other, with a first attempt', async () => {
     await using world = await QueueWorld.make({ place });
-    await world.pubsub.addGroup(world.queue('orders', 'other'));
+    await world.pubsub.queues.addGroup(world.queue('orders', 'other'));
     await world.deadLetters('one', 'two');
-    await world.pubsub.purge(world.queue('orders', 'other'));
+    await world.pubsub.queues.purge(world.queue('orders', 'other'));
     await world.restart();
-    expect(await world.pubsub.redeliver(world.queue('dead'), 'all')).toBe(2);
+    expect(await world.pubsub.queues.redeliver(world.queue('dead'), 'all')).toBe(2);
     await world.restart();
     await world.subscribe('orders');
     expect(world.seen.get('orders')).toEqual([
@@ -182,7 +193,7 @@ describe.each(PLACES)('dead letters, %s', (place) => {
     await using world = await QueueWorld.make({ place });
     await world.deadLetters('one');
     await world.subscribe('orders');
-    await world.pubsub.redeliver(world.queue('dead'), 'all');
+    await world.pubsub.queues.redeliver(world.queue('dead'), 'all');
     await world.clock.settled();
     expect(world.data('orders')).toEqual(['one']);
   });
@@ -190,10 +201,10 @@ describe.each(PLACES)('dead letters, %s', (place) => {
   test('are redelivered or discarded by their keys', async () => {
     await using world = await QueueWorld.make({ place });
     await world.deadLetters('one', 'two', 'three');
-    const { messages } = await world.pubsub.messages(world.queue('dead'));
+    const { messages } = await world.pubsub.queues.messagesPage(world.queue('dead'));
     const [one = '', two = ''] = messages.map(({ key }) => key);
-    expect(await world.pubsub.redeliver(world.queue('dead'), [two, 'none', '999999'])).toBe(1);
-    expect(await world.pubsub.discard(world.queue('dead'), [one, two])).toBe(1);
+    expect(await world.pubsub.queues.redeliver(world.queue('dead'), [two, 'none', '999999'])).toBe(1);
+    expect(await world.pubsub.queues.discard(world.queue('dead'), [one, two])).toBe(1);
     expect(await world.waiting('dead')).toEqual(['three']);
     expect(await world.waiting('orders')).toEqual(['two']);
   });
@@ -212,25 +223,29 @@ describe.each(PLACES)('dead letters, %s', (place) => {
     await world.publish('bills', 'two');
     await end();
     const dead = world.queue('dead');
-    expect(await world.pubsub.redeliver(dead, { topic: 'orders', group: 'shop/own' })).toBe(0);
-    expect(await world.pubsub.redeliver(dead, { since: Date.parse('2026-01-01T00:30:00Z'), topic: 'orders' })).toBe(0);
-    expect(await world.pubsub.redeliver(dead, { reason: 'such', group: 'shop/own' })).toBe(1);
+    expect(await world.pubsub.queues.redeliver(dead, { topic: 'orders', group: 'shop/own' })).toBe(0);
+    expect(
+      await world.pubsub.queues.redeliver(dead, { since: Date.parse('2026-01-01T00:30:00Z'), topic: 'orders' }),
+    ).toBe(0);
+    expect(await world.pubsub.queues.redeliver(dead, { reason: 'such', group: 'shop/own' })).toBe(1);
     expect(await world.waiting('bills', 'shop/own')).toEqual(['two']);
-    expect(await world.pubsub.discard(dead, { until: new Date('2026-01-01T00:30:00Z') })).toBe(1);
+    expect(await world.pubsub.queues.discard(dead, { until: new Date('2026-01-01T00:30:00Z') })).toBe(1);
     expect(await world.waiting('dead')).toEqual([]);
   });
 
   test('are redelivered with other data; the rest of the event stays', async () => {
     await using world = await QueueWorld.make({ place });
     await world.deadLetters({ id: 1, price: '1O' });
-    const [letter] = (await world.pubsub.messages(world.queue('dead'))).messages;
+    const [letter] = (await world.pubsub.queues.messagesPage(world.queue('dead'))).messages;
     const keys = [letter?.key ?? ''];
-    await expect(world.pubsub.redeliver(world.queue('dead'), 'all', { data: 1 })).rejects.toThrow(/expected one key/);
-    await expect(world.pubsub.redeliver(world.queue('dead'), keys, { data: { price: Number.NaN } })).rejects.toThrow(
-      /the data has NaN at price/,
+    await expect(world.pubsub.queues.redeliver(world.queue('dead'), 'all', { data: 1 })).rejects.toThrow(
+      /expected one key/,
     );
-    expect(await world.pubsub.redeliver(world.queue('dead'), keys, { data: { id: 1, price: 10 } })).toBe(1);
-    const [again] = (await world.pubsub.messages(world.queue('orders'))).messages;
+    await expect(
+      world.pubsub.queues.redeliver(world.queue('dead'), keys, { data: { price: Number.NaN } }),
+    ).rejects.toThrow(/the data has NaN at price/);
+    expect(await world.pubsub.queues.redeliver(world.queue('dead'), keys, { data: { id: 1, price: 10 } })).toBe(1);
+    const [again] = (await world.pubsub.queues.messagesPage(world.queue('orders'))).messages;
     const [before, after] = [letter, again].map((one) => JSON.parse(Buffer.from(one?.message.data ?? []).toString()));
     expect(after).toEqual({ ...before, data: { id: 1, price: 10 } });
   });
@@ -239,17 +254,19 @@ describe.each(PLACES)('dead letters, %s', (place) => {
     await using world = await QueueWorld.make({ place });
     await world.deadLetters('one');
     const dead = world.queue('dead');
-    await expect(world.pubsub.redeliver(dead, 'all', { to: { topic: 'repair', group: 'shop' } })).rejects.toMatchObject(
-      {
-        code: 'ERR_QUEUE_NOT_FOUND',
-      },
-    );
-    await expect(world.pubsub.redeliver(dead, 'all', { to: dead })).rejects.toMatchObject({ code: 'ERR_BAD_REQUEST' });
-    await world.pubsub.removeGroup(world.queue('orders'));
-    await expect(world.pubsub.redeliver(dead, 'all')).rejects.toMatchObject({ code: 'ERR_QUEUE_NOT_FOUND' });
+    await expect(
+      world.pubsub.queues.redeliver(dead, 'all', { to: { topic: 'repair', group: 'shop' } }),
+    ).rejects.toMatchObject({
+      code: 'ERR_QUEUE_NOT_FOUND',
+    });
+    await expect(world.pubsub.queues.redeliver(dead, 'all', { to: dead })).rejects.toMatchObject({
+      code: 'ERR_BAD_REQUEST',
+    });
+    await world.pubsub.queues.removeGroup(world.queue('orders'));
+    await expect(world.pubsub.queues.redeliver(dead, 'all')).rejects.toMatchObject({ code: 'ERR_QUEUE_NOT_FOUND' });
     expect(await world.waiting('dead')).toEqual(['one']);
-    await world.pubsub.addGroup(world.queue('repair'));
-    expect(await world.pubsub.redeliver(dead, 'all', { to: { topic: 'repair', group: 'shop' } })).toBe(1);
+    await world.pubsub.queues.addGroup(world.queue('repair'));
+    expect(await world.pubsub.queues.redeliver(dead, 'all', { to: { topic: 'repair', group: 'shop' } })).toBe(1);
     expect(await world.waiting('repair')).toEqual(['one']);
   });
 
@@ -259,7 +276,7 @@ describe.each(PLACES)('dead letters, %s', (place) => {
     const { held, release } = world.hold();
     await world.subscribe('dead', { concurrency: 1 }, () => held);
     await expect.poll(() => world.data('dead')).toEqual(['one']);
-    expect(await world.pubsub.redeliver(world.queue('dead'), 'all')).toBe(2);
+    expect(await world.pubsub.queues.redeliver(world.queue('dead'), 'all')).toBe(2);
     release();
     await world.pass('1m');
     expect(world.data('dead')).toEqual(['one']);
@@ -269,7 +286,7 @@ describe.each(PLACES)('dead letters, %s', (place) => {
   test('are moved by the thousand', async () => {
     await using world = await QueueWorld.make({ place });
     await world.deadLetters(...numbers(1_200));
-    expect(await world.pubsub.redeliver(world.queue('dead'), 'all')).toBe(1_200);
+    expect(await world.pubsub.queues.redeliver(world.queue('dead'), 'all')).toBe(1_200);
     await world.subscribe('orders', { concurrency: 1 });
     expect(world.data('orders')).toEqual(numbers(1_200));
     expect(await world.waiting('dead')).toEqual([]);
@@ -278,7 +295,7 @@ describe.each(PLACES)('dead letters, %s', (place) => {
   test('that fail again are dead letters again', async () => {
     await using world = await QueueWorld.make({ place });
     await world.deadLetters('one');
-    await world.pubsub.redeliver(world.queue('dead'), 'all');
+    await world.pubsub.queues.redeliver(world.queue('dead'), 'all');
     await world.deadLetters();
     expect(await world.waiting('dead')).toEqual(['one']);
   });

@@ -103,7 +103,7 @@ describe('workflow: start', () => {
     await using world = await workflowWorld();
     const answer = await start(world, 'echo', id);
     expect(answer.error).toEqual([400, code]);
-    expect((await world.sidecar.workflows.list()).instances).toEqual([]);
+    expect((await world.sidecar.workflows.listPage()).instances).toEqual([]);
   });
 
   test('400 for an ID that is given and empty', async () => {

@@ -36,7 +36,7 @@ await sidecar.start();
 say('ready');
 
 if (last) {
-  const { instances } = await workflows.list({ name: 'trip', limit: 1_000 });
+  const { instances } = await workflows.listPage({ name: 'trip', limit: 1_000 });
   for (const { instanceId } of instances) await workflows.cancel(instanceId);
   for (const { instanceId } of instances)
     for (const id of [instanceId, `${instanceId}-room`]) {

@@ -40,7 +40,7 @@ say('ready');
 if (last) {
   await sleep(500);
   for (const name of ['tick-a', 'tick-b']) await sidecar.jobs.delete(name);
-  while ((await sidecar.jobs.list({ limit: 1 })).jobs.length > 0) await sleep(50);
+  while ((await sidecar.jobs.listPage({ limit: 1 })).jobs.length > 0) await sleep(50);
   await sidecar.stop();
 } else {
   const schedulers = Array.from({ length: 8 }, async (_, scheduler) => {

@@ -59,7 +59,7 @@ async function rerun(lane) {
 if (last) {
   let cursor;
   do {
-    const page = await workflows.list({ prefix: 'again', limit: 1_000, ...(cursor && { cursor }) });
+    const page = await workflows.listPage({ prefix: 'again', limit: 1_000, ...(cursor && { cursor }) });
     for (const { instanceId } of page.instances) {
       const { status } = await workflows.run(instanceId).ended({ timeout: 60_000 });
       say(`E ${instanceId} ${status}`);

@@ -46,11 +46,11 @@ if (life === '0') {
 }
 say('ready');
 const isOver = async () => {
-  const states = await sidecar.pubsub.queues();
+  const states = await sidecar.pubsub.queues.list();
   return states.every(({ topic, ready, delayed, inFlight }) => topic === 'dead' || ready + delayed + inFlight === 0);
 };
 while (!(await isOver())) await sleep(20);
-const { messages } = await sidecar.pubsub.messages(dead).catch(() => ({ messages: [] }));
+const { messages } = await sidecar.pubsub.queues.messagesPage(dead).catch(() => ({ messages: [] }));
 for (const { message } of messages) say(`L ${message.id} ${message.deadLetter?.reason}`);
 await sidecar.stop();
 if (!last) process.kill(process.pid, 'SIGKILL');

@@ -17,7 +17,7 @@ sidecar.events.on('messageDelivered', ({ messageId }) => say(`S ${messageId}`));
 await sidecar.start();
 
 const isOver = async () => {
-  const states = await sidecar.pubsub.queues();
+  const states = await sidecar.pubsub.queues.list();
   return states.every(({ ready, delayed, inFlight }) => ready + delayed + inFlight === 0);
 };
 await sidecar.pubsub.subscribe(

@@ -15,7 +15,7 @@ const sidecar = new Sidecar({
 });
 await sidecar.start();
 const [one, other] = ['one', 'other'].map((topic) => ({ pubsubName: 'pubsub', topic, group: 'crash' }));
-for (const queue of [one, other]) await sidecar.pubsub.addGroup(queue);
+for (const queue of [one, other]) await sidecar.pubsub.queues.addGroup(queue);
 say('ready');
 
 async function publish() {
@@ -29,7 +29,7 @@ async function publish() {
 
 async function move(from, to) {
   for (;;) {
-    say(`M ${await sidecar.pubsub.redeliver(from, 'all', { to })}`);
+    say(`M ${await sidecar.pubsub.queues.redeliver(from, 'all', { to })}`);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -37,7 +37,10 @@ async function move(from, to) {
 async function tell({ topic, ...queue }) {
   let cursor;
   do {
-    const page = await sidecar.pubsub.messages({ topic, ...queue }, { limit: 1_000, ...(cursor && { cursor }) });
+    const page = await sidecar.pubsub.queues.messagesPage(
+      { topic, ...queue },
+      { limit: 1_000, ...(cursor && { cursor }) },
+    );
     for (const { message } of page.messages) say(`Q ${topic} ${message.id}`);
     cursor = page.cursor;
   } while (cursor !== undefined);

@@ -60,7 +60,7 @@ if (last) {
 async function forEach(look) {
   let cursor;
   do {
-    const page = await workflows.list({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await workflows.listPage({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
     for (const instance of page.instances) await look(instance);
     ({ cursor } = page);
   } while (cursor !== undefined);

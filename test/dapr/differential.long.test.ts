@@ -32,7 +32,7 @@ async function run(
   }
   await world.sidecar.workflows.resume('one');
   await world.pass('10m');
-  const { instances } = await world.sidecar.workflows.list();
+  const { instances } = await world.sidecar.workflows.listPage();
   const sorted = instances.toSorted((a, b) => (a.instanceId < b.instanceId ? -1 : 1));
   const histories = await Promise.all(sorted.map(({ instanceId }) => world.history(instanceId)));
   return { states: sorted.map(withoutStacks), histories: histories.map((history) => history.map(withoutStacks)) };

@@ -36,7 +36,7 @@ const held = await workflows.start(hold, 'piano', { instanceId: 'hold' });
 await clock.settled();
 await held.cancel();
 await clock.advance('100h');
-for (const { instanceId, status, output } of (await workflows.list({ limit: 100 })).instances)
+for (const { instanceId, status, output } of (await workflows.listPage({ limit: 100 })).instances)
   console.log(instanceId, status, JSON.stringify(output));
 await everything.stop();
 `;

@@ -19,7 +19,7 @@ test('a change of a queue that another host hands out is told where that host is
   const [a, b] = [await fleet.join({ address: addresses[0] }), await fleet.join({ address: addresses[1] })];
   for (const member of [a, b]) await member.subscribe(...TOPICS);
   await fleet.pass(3);
-  for (const topic of TOPICS) await a.sidecar.pubsub.pause({ pubsubName: 'pubsub', topic, group: 'shop' });
+  for (const topic of TOPICS) await a.sidecar.pubsub.queues.pause({ pubsubName: 'pubsub', topic, group: 'shop' });
   await fleet.pass(3);
   for (const topic of TOPICS) await a.sidecar.pubsub.publish('pubsub', topic, topic);
   await fleet.pass(3);

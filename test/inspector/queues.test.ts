@@ -36,7 +36,7 @@ async function withDeadLetters(world: Inspected, data: readonly string[] = [PREC
     ...{ deadLetterTopic: 'dead-orders', retry: { maxRetries: 0 }, concurrency: 1 },
   });
   await publish(world, 'orders', ...data);
-  const waiting = async () => (await sidecar.pubsub.queues({ topic: 'dead-orders' }))[0]?.ready;
+  const waiting = async () => (await sidecar.pubsub.queues.list({ topic: 'dead-orders' }))[0]?.ready;
   for (const deadline = performance.now() + 10_000; (await waiting()) !== data.length; )
     if (performance.now() > deadline) throw new Error('the dead letters did not come');
   got.length = 0;
@@ -66,7 +66,7 @@ describe.each(PLACES)('in %s', (place) => {
 
   test('messages are read without being consumed, page by page, both ways', async () => {
     const it = await world();
-    await it.sidecar.pubsub.addGroup(queue('orders', 'shop/audit'));
+    await it.sidecar.pubsub.queues.addGroup(queue('orders', 'shop/audit'));
     await publish(it, 'orders', PRECISE, SECRET, '{"id":3}');
     const at = where('orders', 'shop/audit');
     for (const state of ['', '&state=ready']) {
@@ -90,7 +90,7 @@ describe.each(PLACES)('in %s', (place) => {
 
   test('one message is read with more of its data', async () => {
     const it = await world();
-    await it.sidecar.pubsub.addGroup(queue('orders', 'shop/audit'));
+    await it.sidecar.pubsub.queues.addGroup(queue('orders', 'shop/audit'));
     const long = JSON.stringify('x'.repeat(5_000));
     await publish(it, 'orders', '1', long);
     const at = where('orders', 'shop/audit');
@@ -184,7 +184,7 @@ describe.each(PLACES)('in %s', (place) => {
     const change = async (path: string) =>
       (await it.post(`queues/${path}`, { queue: queue('orders') })).json['changed'];
     expect([await change('pause'), await change('pause')]).toEqual([true, false]);
-    expect((await it.sidecar.pubsub.queues())[0]?.isPaused).toBe(true);
+    expect((await it.sidecar.pubsub.queues.list())[0]?.isPaused).toBe(true);
     expect([await change('resume'), await change('resume')]).toEqual([true, false]);
   });
 
@@ -258,7 +258,7 @@ describe('bodies', () => {
 
   test.each(cases)('%s %j is told what is wrong', async (path, body, message) => {
     const it = await inspected(placed('memory'));
-    await it.sidecar.pubsub.addGroup(queue('orders'));
+    await it.sidecar.pubsub.queues.addGroup(queue('orders'));
     const { status, json: reply } = await it.post(path, body);
     expect([status, reply['message']]).toEqual([400, expect.stringContaining(message)]);
   });

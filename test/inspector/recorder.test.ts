@@ -51,7 +51,7 @@ describe.each(PLACES)('messages of a component %s', (_, component) => {
   test('that nobody takes are published, and their record becomes that of the first group', async () => {
     await using recorded = await Recorded.start({ components: [component()] });
     const { pubsub } = recorded.sidecar;
-    await pubsub.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
+    await pubsub.queues.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
     await pubsub.publish('pubsub', 'orders', 1);
     const [waiting] = await recorded.messages();
     expect(waiting).toMatchObject({ outcome: 'published', attempts: [] });
@@ -94,7 +94,7 @@ describe.each(PLACES)('messages of a component %s', (_, component) => {
     expect(outcomes(dead)).toEqual(['1 deadLettered']);
     isClosed = false;
     const queue = { pubsubName: 'pubsub', topic: 'dead', group: 'shop' };
-    expect(await pubsub.redeliver(queue, 'all')).toBe(1);
+    expect(await pubsub.queues.redeliver(queue, 'all')).toBe(1);
     const [before, again] = await recorded.until('topic=orders', allEnded(2));
     expect(before?.outcome).toBe('deadLettered');
     expect(again?.messageId).toBe('one');

@@ -123,7 +123,7 @@ test('messages in code: handlers, retries, dead letters, events, the log, compon
   // Three components, two topics, requests 3, 13 and 23.
   await vi.waitFor(() => expect(dead).toBe(18), { timeout: 10_000 });
   await requests.as('operator', () =>
-    sidecar.pubsub.discard({ pubsubName: 'own', topic: 'dead-1', group: 'shop' }, 'all'),
+    sidecar.pubsub.queues.discard({ pubsubName: 'own', topic: 'dead-1', group: 'shop' }, 'all'),
   );
   await requests.as('stopper', () => sidecar.stop());
 

@@ -18,7 +18,7 @@ async function stored(clock: VirtualClock): Promise<KeptStore> {
   const { sidecar } = first;
   sidecar.workflows.register(wait);
   await first.start();
-  await sidecar.pubsub.addGroup(QUEUE);
+  await sidecar.pubsub.queues.addGroup(QUEUE);
   await sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });
   for (const name of ['paused', 'deleted', 'due']) await sidecar.jobs.schedule(name, { dueTime: '10h' });
   for (const instanceId of ['waits', 'ended']) await sidecar.workflows.start(wait, '10h', { instanceId });
@@ -44,14 +44,14 @@ test('at rest nothing runs, whatever is due; what is done takes effect when the 
   await clock.advance('24h');
   await clock.settled();
   expect(ran).toEqual([]);
-  expect((await pubsub.queues()).map(({ ready, inFlight }) => ({ ready, inFlight }))).toEqual([
+  expect((await pubsub.queues.list()).map(({ ready, inFlight }) => ({ ready, inFlight }))).toEqual([
     { ready: 1, inFlight: 0 },
   ]);
-  expect((await jobs.list()).jobs.map(({ name, isPaused, runs }) => ({ name, isPaused, runs }))).toEqual([
+  expect((await jobs.listPage()).jobs.map(({ name, isPaused, runs }) => ({ name, isPaused, runs }))).toEqual([
     { name: 'due', isPaused: false, runs: 0 },
     { name: 'paused', isPaused: true, runs: 0 },
   ]);
-  const before = (await workflows.list()).instances.map(({ instanceId, status }) => [instanceId, status]);
+  const before = (await workflows.listPage()).instances.map(({ instanceId, status }) => [instanceId, status]);
   expect(before).toEqual([
     ['ended', 'TERMINATED'],
     ['held', 'RUNNING'],
@@ -65,7 +65,7 @@ test('at rest nothing runs, whatever is due; what is done takes effect when the 
   await running.start();
   await clock.settled();
   expect(ran).toEqual(['due']);
-  const after = (await running.sidecar.workflows.list()).instances.map((one) => [one.instanceId, one.status]);
+  const after = (await running.sidecar.workflows.listPage()).instances.map((one) => [one.instanceId, one.status]);
   expect(after).toEqual([
     ['ended', 'TERMINATED'],
     ['held', 'SUSPENDED'],

@@ -198,7 +198,7 @@ test('schema version 2, and format 1 of the servers, have values of format 1 onl
   await world.pass('20m');
   await world.shop.jobs.schedule('new', { schedule: '@every 1h', data: 'new' });
   await world.shop.workflows.start('events', undefined, { instanceId: 'new' });
-  await world.shop.pubsub.pause({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
+  await world.shop.pubsub.queues.pause({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
   await world.shop.pubsub.publish('pubsub', 'orders', 'new');
   await world.shop.stop();
   const formats = (await entriesOf(state)).map(({ key, value }) => ({ key, format: value[0] }));

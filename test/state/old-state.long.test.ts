@@ -32,7 +32,7 @@ describe.each(FIXTURES)('the state of %s', (fixture) => {
     await world.billing.pubsub.subscribe('pubsub', 'orders', (_event, { message }) => void billing.push(message.id));
     await world.subscribe();
     if (release !== '58379df')
-      await world.shop.pubsub.resume({ pubsubName: 'pubsub', topic: 'backlog', group: 'shop' });
+      await world.shop.pubsub.queues.resume({ pubsubName: 'pubsub', topic: 'backlog', group: 'shop' });
     await world.pass('20m');
 
     const delivered = world.all('message');
@@ -99,7 +99,7 @@ describe.each(FIXTURES)('the state of %s', (fixture) => {
     expect(runs('once')).toEqual([at('2026-01-02T00:00:00Z')]);
     const dataOf = (name: string) => world.all('job').find((run) => run.name === name)?.data;
     expect(['cron', 'every', 'once', 'large'].map(dataOf)).toEqual([{ of: 'cron' }, [1, 2], 'once', LARGE]);
-    const { jobs: left } = await world.shop.jobs.list();
+    const { jobs: left } = await world.shop.jobs.listPage();
     expect(left.map(({ name }) => name).toSorted()).toEqual(['cron', 'large', 'zoned']);
     expect(world.logger.at('error')).toEqual([]);
   });
@@ -168,29 +168,29 @@ describe.each(FIXTURES)('the state of %s', (fixture) => {
     await using world = await new OldWorld(state).start();
     const { pubsub, jobs, workflows } = world.shop;
     const queue = (topic: string, group = 'shop') => ({ pubsubName: 'pubsub', topic, group });
-    for (const one of await pubsub.queues()) {
+    for (const one of await pubsub.queues.list()) {
       const waiting = messages.filter(({ topic, group }) => topic === one.topic && group === one.group);
       expect(one.ready + one.delayed, `${one.topic} of ${one.group}`).toBe(waiting.length);
     }
     await world.subscribe(({ topic }) => topic === 'fragile');
     // One of three has no origin: it stays unless it is said where it goes.
-    expect(await pubsub.redeliver(queue('failed'), 'all')).toBe(2);
-    const [left] = (await pubsub.messages(queue('failed'))).messages;
+    expect(await pubsub.queues.redeliver(queue('failed'), 'all')).toBe(2);
+    const [left] = (await pubsub.queues.messagesPage(queue('failed'))).messages;
     expect(left?.message).toMatchObject({ id: 'without-origin' });
-    await expect(pubsub.redeliver(queue('failed'), [left?.key ?? ''])).resolves.toBe(0);
-    expect(await pubsub.redeliver(queue('failed'), 'all', { to: { topic: 'fragile', group: 'shop' } })).toBe(1);
+    await expect(pubsub.queues.redeliver(queue('failed'), [left?.key ?? ''])).resolves.toBe(0);
+    expect(await pubsub.queues.redeliver(queue('failed'), 'all', { to: { topic: 'fragile', group: 'shop' } })).toBe(1);
     await world.clock.settled();
     const delivered = world.all('message').map(({ topic, name, attempt }) => ({ topic, name, attempt }));
     const names = ['dead-1', 'dead-2', 'without-origin'];
     expect(delivered).toEqual(names.map((name) => ({ topic: 'fragile', name, attempt: 1 })));
 
-    await pubsub.pause(queue('backlog'));
+    await pubsub.queues.pause(queue('backlog'));
     await world.subscribe(({ topic }) => topic === 'backlog');
     expect(world.all('message')).toHaveLength(3);
-    expect(await pubsub.discard(queue('backlog'), 'all')).toBe(32);
-    expect(await pubsub.purge(queue('orders', 'shop/audit'))).toBe(4);
+    expect(await pubsub.queues.discard(queue('backlog'), 'all')).toBe(32);
+    expect(await pubsub.queues.purge(queue('orders', 'shop/audit'))).toBe(4);
 
-    expect((await jobs.list()).jobs).toHaveLength(7);
+    expect((await jobs.listPage()).jobs).toHaveLength(7);
     expect(await jobs.pause('every')).toBe(true);
     expect(await jobs.run('once')).toBe(true);
     await world.pass('3h');
@@ -199,7 +199,7 @@ describe.each(FIXTURES)('the state of %s', (fixture) => {
     expect(ran).not.toContain('every');
 
     const list = async (filter: Parameters<typeof workflows.list>[0]) =>
-      (await workflows.list(filter)).instances.map(({ instanceId }) => instanceId);
+      (await workflows.listPage(filter)).instances.map(({ instanceId }) => instanceId);
     expect(await list({ status: 'FAILED' })).toEqual(['failed']);
     expect(await list({ parentId: 'child-running' })).toEqual(['child']);
     expect(await list({ name: 'patched' })).toEqual(['patched', 'unpatched']);

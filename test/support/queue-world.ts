@@ -128,7 +128,7 @@ export class QueueWorld extends TestSidecar {
 
   /** The data of the messages that are in a queue. */
   async waiting(topic: string, group = 'shop'): Promise<readonly unknown[]> {
-    const { messages } = await this.pubsub.messages(this.queue(topic, group), { limit: 1_000 });
+    const { messages } = await this.pubsub.queues.messagesPage(this.queue(topic, group), { limit: 1_000 });
     return messages.map(({ message }) => (JSON.parse(Buffer.from(message.data).toString()) as { data: unknown }).data);
   }
 

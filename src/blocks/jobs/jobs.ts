@@ -1,6 +1,7 @@
 import { isKeptFailure } from '../../timed/planning/transition.ts';
 import { checkNamePage } from '../../util/check-limit.ts';
 import { msOf } from '../../util/duration.ts';
+import { eachOf } from '../../util/each-of.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
 import {
   checkOptions,
@@ -162,16 +163,35 @@ export class Jobs {
   }
 
   /**
-   * The jobs of the app ID in the order of their names, page by page; without their data.
+   * The jobs of the app ID in the order of their names, for `for await`; without their data.
+   *
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for options that cannot be understood, 500 when the store fails; with the first
+   * job.
+   * @example
+   * ```ts
+   * for await (const { name, nextRunAt } of sidecar.jobs.list()) console.log(name, nextRunAt);
+   * ```
+   */
+  list(options: Pick<JobListOptions, 'prefix'> = {}): AsyncIterable<JobInfo> {
+    return eachOf(async (cursor) => {
+      checkOptions('options of list', options, { prefix: LIST_FIELDS.prefix }, invalidArgument);
+      const page = { ...options, ...(cursor === undefined ? undefined : { cursor }) };
+      const { jobs, cursor: next } = await this.listPage(page);
+      return { items: jobs, cursor: next };
+    });
+  }
+
+  /**
+   * A part of the jobs, as {@link Jobs.list} lists them.
    *
    * @throws SidecarError `ERR_INVALID_ARGUMENT` for options that cannot be understood, 500 when the store fails.
    * @example
    * ```ts
-   * for (const { name, nextRunAt } of (await sidecar.jobs.list()).jobs) console.log(name, nextRunAt);
+   * const { jobs, cursor } = await sidecar.jobs.listPage({ prefix: 'report', limit: 50 });
    * ```
    */
-  async list(options: JobListOptions = {}): Promise<JobPage> {
-    checkOptions('options of list', options, LIST_FIELDS, invalidArgument);
+  async listPage(options: JobListOptions = {}): Promise<JobPage> {
+    checkOptions('options of listPage', options, LIST_FIELDS, invalidArgument);
     const { prefix = '', cursor, limit = DEFAULT_LIMIT } = options;
     checkNamePage({ prefix, cursor });
     const { jobs, next } = await this.#service.list(prefix, cursor, limit);

@@ -83,7 +83,7 @@ export class PubSubService implements BlockService {
     this.#subscriptions = new Subscriptions(this.#pubsubs, deps);
     this.#app = new AppSubscriptions({ ...deps, take: (list) => this.#takeDiscovered(list) });
     this.#unsubscribed = new Unsubscribed(deps.logger);
-    this.queues = new QueueOperations({ pubsubs: this.#pubsubs, logger: deps.logger });
+    this.queues = new QueueOperations({ pubsubs: this.#pubsubs, logger: deps.logger, admit: deps.admit });
     deps.monitor?.onChange((state) => (state === 'greeting' ? this.#greet() : undefined));
   }
 

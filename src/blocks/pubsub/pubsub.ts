@@ -1,19 +1,12 @@
-import type { QueueEntry } from '../../components/queue-access.ts';
-import { ANY_TEXT, ANYTHING, checkOptions, invalidArgument, type OptionFields } from '../../util/option-fields.ts';
+import { ANY_TEXT, checkOptions, invalidArgument, type OptionFields } from '../../util/option-fields.ts';
 import { NO_METADATA } from '../request-metadata.ts';
 import { deliverData, deliverEvents, type MakeDeliver } from './delivery/code-handler.ts';
 import type { SubscriptionDefinition } from './delivery/define-subscription.ts';
 import { checkSubscribeOptions, type SubscribeOptions, type Subscription } from './delivery/subscribe-options.ts';
 import type { MessageHandler, RouteSubscription, TopicHandler } from './delivery/subscription.ts';
-import type { QueueRef, SubscriptionInfo } from './delivery/subscription-info.ts';
-import type {
-  MessageSelection,
-  QueueInfo,
-  QueuePage,
-  QueuePageOptions,
-  RedeliverOptions,
-  RouteExplanation,
-} from './operating/queue-types.ts';
+import type { SubscriptionInfo } from './delivery/subscription-info.ts';
+import { type DeadLetter, DeadLetters, type DeadLettersFilter } from './operating/dead-letters.ts';
+import type { RedeliverOptions, RouteExplanation } from './operating/queue-types.ts';
 import { checkEntryIds } from './publishing/bulk-publish.ts';
 import { checkAsSent } from './publishing/check-as-sent.ts';
 import type { PublishDestination } from './publishing/envelope.ts';
@@ -29,11 +22,7 @@ import {
 } from './publishing/publish-options.ts';
 import { checkTopic, type TopicDefinition } from './publishing/topic.ts';
 import type { PubSubService } from './pubsub-service.ts';
-
-const LIST_FIELDS: OptionFields<{ readonly pubsubName?: string; readonly topic?: string }> = {
-  pubsubName: ANYTHING,
-  topic: ANYTHING,
-};
+import { Queues } from './queues.ts';
 
 const EXPLAIN_FIELDS: OptionFields<Pick<PublishOptions, 'contentType'>> = { contentType: ANY_TEXT };
 
@@ -49,11 +38,16 @@ interface Prepared {
  * @public
  */
 export class PubSub {
+  /** Its queues, to operate the application. */
+  readonly queues: Queues;
   readonly #service: PubSubService;
+  readonly #deadLetters: DeadLetters;
 
   /** @internal */
   constructor(service: PubSubService) {
     this.#service = service;
+    this.queues = new Queues(service.queues, () => service.admit());
+    this.#deadLetters = new DeadLetters(service);
   }
 
   /**
@@ -223,145 +217,49 @@ export class PubSub {
   }
 
   /**
-   * The queues and how much waits in them: of all components, of one, or of a topic. Components without access to their
-   * queues are left out.
+   * The dead letters of all queues, or those that a filter means, for `for await`. Nothing is consumed.
    *
-   * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`; `ERR_QUEUES_NOT_SUPPORTED` if the component named has no access.
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for a filter that cannot be understood, `ERR_PUBSUB_NOT_FOUND`; with the first
+   * dead letter.
    * @example
    * ```ts
-   * for (const { topic, group, ready } of await sidecar.pubsub.queues())
-   *   console.log(`${topic} → ${group}: ${ready} ready`);
+   * for await (const letter of sidecar.pubsub.deadLetters<{ id: number }>({ topic: 'orders' }))
+   *   if (letter.reason.includes('timeout')) await letter.redeliver();
+   *   else console.log(letter.data.id, letter.reason);
    * ```
    */
-  async queues(
-    options: { readonly pubsubName?: string | undefined; readonly topic?: string | undefined } = {},
-  ): Promise<readonly QueueInfo[]> {
-    checkOptions('options of queues', options, LIST_FIELDS, invalidArgument);
-    this.#service.admit();
-    return this.#service.queues.list(options.pubsubName, options.topic);
+  deadLetters<T = unknown>(filter: DeadLettersFilter = {}): AsyncIterable<DeadLetter<T>> {
+    return this.#deadLetters.list(filter) as AsyncIterable<DeadLetter<T>>;
   }
 
   /**
-   * Reads messages of a queue, a page at a time. Nothing is consumed. Ready messages come in order, then delayed ones by
-   * their instant; those that this process is delivering are among them.
+   * Moves dead letters to the groups that could not process them, or to `to`: all of them, or those that a filter means.
+   * What fails in one queue does not keep the others from it; the first error is thrown in the end.
    *
-   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`; `ERR_INVALID_ARGUMENT` for invalid options.
+   * @returns how many were moved; 0 when there are none
+   * @throws SidecarError `ERR_QUEUE_NOT_FOUND` if the queue of an origin, or of `to`, is gone; `ERR_QUEUE_BUSY` if another
+   * host is handing the dead letters out; `ERR_INVALID_ARGUMENT`.
    * @example
    * ```ts
-   * const failed = { pubsubName: 'pubsub', topic: 'dead-orders', group: 'shop' };
-   * const { messages } = await sidecar.pubsub.messages(failed, { limit: 10 });
-   * for (const { key, message } of messages) console.log(key, message.deadLetter?.reason);
+   * console.log(await sidecar.pubsub.redeliverAll({ topic: 'orders', reason: '503' }), 'are tried again');
    * ```
    */
-  async messages(queue: QueueRef, options: QueuePageOptions = {}): Promise<QueuePage> {
-    this.#service.admit();
-    return this.#service.queues.read(queue, options);
+  redeliverAll(filter: DeadLettersFilter = {}, options: Pick<RedeliverOptions, 'to'> = {}): Promise<number> {
+    return this.#deadLetters.redeliverAll(filter, options);
   }
 
   /**
-   * The message of a key, as {@link PubSub.messages} has told it; `undefined` if it is no longer in the queue.
+   * Removes dead letters for good: all of them, or those that a filter means.
    *
-   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`; `ERR_INVALID_ARGUMENT`.
-   */
-  async message(queue: QueueRef, key: string): Promise<QueueEntry | undefined> {
-    this.#service.admit();
-    return this.#service.queues.find(queue, key);
-  }
-
-  /**
-   * Moves messages of a queue to where they came from, for dead letters: to the group that could not process them, and
-   * to no other. They begin again with the first attempt. Each message is moved in one step, so that a crash neither
-   * loses nor doubles it. Messages in flight, and those without an origin, stay unless `to` says where to.
-   *
-   * @param selection - the keys of messages, `'all'`, or what the origin of dead letters must be
-   * @returns how many were moved
-   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`, for the origin too; `ERR_QUEUE_BUSY` if another host is handing the
-   * messages out; `ERR_INVALID_ARGUMENT`.
+   * @returns how many were removed; 0 when there are none
+   * @throws SidecarError `ERR_QUEUE_BUSY`, `ERR_INVALID_ARGUMENT`; see {@link PubSub.redeliverAll}.
    * @example
    * ```ts
-   * const failed = { pubsubName: 'pubsub', topic: 'dead-orders', group: 'shop' };
-   * await sidecar.pubsub.redeliver(failed, 'all');
+   * await sidecar.pubsub.discardAll({ until: Date.now() - 30 * 24 * 3_600_000 });
    * ```
    */
-  async redeliver(queue: QueueRef, selection: MessageSelection, options: RedeliverOptions = {}): Promise<number> {
-    this.#service.admit();
-    return this.#service.queues.redeliver(queue, selection, options);
-  }
-
-  /**
-   * Removes messages of a queue for good; those in flight stay.
-   *
-   * @returns how many were removed
-   * @throws SidecarError like {@link PubSub.redeliver}.
-   * @example
-   * ```ts
-   * const failed = { pubsubName: 'pubsub', topic: 'dead-orders', group: 'shop' };
-   * await sidecar.pubsub.discard(failed, { reason: 'no such customer' });
-   * ```
-   */
-  async discard(queue: QueueRef, selection: MessageSelection): Promise<number> {
-    this.#service.admit();
-    return this.#service.queues.discard(queue, selection);
-  }
-
-  /**
-   * Removes all messages of a queue for good; those in flight stay.
-   *
-   * @returns how many were removed
-   * @throws SidecarError like {@link PubSub.redeliver}.
-   */
-  purge(queue: QueueRef): Promise<number> {
-    return this.discard(queue, 'all');
-  }
-
-  /**
-   * Delivers no more messages of a queue, on all hosts, until {@link PubSub.resume}; the queue goes on collecting. A
-   * durable component keeps this over a restart. Deliveries that have begun are settled.
-   *
-   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`.
-   * @example
-   * ```ts
-   * await sidecar.pubsub.pause({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
-   * ```
-   */
-  async pause(queue: QueueRef): Promise<void> {
-    this.#service.admit();
-    await this.#service.queues.setPaused(queue, true);
-  }
-
-  /** Delivers the messages of a queue again. */
-  async resume(queue: QueueRef): Promise<void> {
-    this.#service.admit();
-    await this.#service.queues.setPaused(queue, false);
-  }
-
-  /**
-   * Adds a group without a subscription: it collects all messages of the topic from now on.
-   *
-   * @returns whether there was none
-   * @example
-   * ```ts
-   * await sidecar.pubsub.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop/audit' });
-   * ```
-   */
-  async addGroup(queue: QueueRef): Promise<boolean> {
-    this.#service.admit();
-    return this.#service.queues.addGroup(queue);
-  }
-
-  /**
-   * Removes a group that has no subscriptions any more, with its messages.
-   *
-   * @returns whether there was one
-   * @throws SidecarError `ERR_QUEUE_BUSY` if it has subscriptions, or another host is handing its messages out.
-   * @example
-   * ```ts
-   * await sidecar.pubsub.removeGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop/audit' });
-   * ```
-   */
-  async removeGroup(queue: QueueRef): Promise<boolean> {
-    this.#service.admit();
-    return this.#service.queues.removeGroup(queue);
+  discardAll(filter: DeadLettersFilter = {}): Promise<number> {
+    return this.#deadLetters.discardAll(filter);
   }
 
   /**

@@ -1,3 +1,6 @@
+import { isSidecarError } from '../../errors.ts';
+import { eachOf } from '../../util/each-of.ts';
+import { checkOptions, invalidArgument } from '../../util/option-fields.ts';
 import {
   type EventData,
   type EventDefinition,
@@ -19,7 +22,7 @@ import type {
 import type { WorkflowHistoryEvent, WorkflowState } from './model/instance.ts';
 import { textOfValue } from './model/payload.ts';
 import { inBulk, NOT_OVER, OVER, type WorkflowBulkOptions, type WorkflowBulkResult } from './operations/bulk.ts';
-import type { WorkflowListOptions, WorkflowPage } from './operations/list.ts';
+import { EACH_FIELDS, type WorkflowListOptions, type WorkflowPage } from './operations/list.ts';
 import type { WorkflowRerunOptions } from './operations/rerun.ts';
 import { stateOf } from './storage/render-instance.ts';
 import { WorkflowRun } from './workflow-run.ts';
@@ -208,64 +211,69 @@ export class Workflows {
    * cancellation has no effect, nor has one of an instance that is over: {@link Workflows.terminate} ends code that does
    * not come to its end.
    *
-   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_CANCEL_WORKFLOW` when the store fails.
+   * @returns whether there is such an instance
+   * @throws SidecarError `ERR_CANCEL_WORKFLOW` when the store fails.
    * @example
    * ```ts
    * await sidecar.workflows.cancel('order-1');
    * ```
    */
-  cancel(instanceId: string): Promise<void> {
-    return this.service.cancel(instanceId);
+  cancel(instanceId: string): Promise<boolean> {
+    return ifThere(this.service.cancel(instanceId));
   }
 
   /**
    * Ends an instance and its children at once, wherever they are: no code of theirs runs any more. Activities
    * under way are told by their signal.
    *
+   * @returns whether there is such an instance
    * @example
    * ```ts
    * await sidecar.workflows.terminate('order-1');
    * ```
    */
-  async terminate(instanceId: string, output?: unknown): Promise<void> {
-    return this.service.terminate(instanceId, textOfValue(output, 'the output'));
+  async terminate(instanceId: string, output?: unknown): Promise<boolean> {
+    return ifThere(this.service.terminate(instanceId, textOfValue(output, 'the output')));
   }
 
   /**
    * Suspends an instance: what comes for it waits until it is resumed.
    *
+   * @returns whether there is such an instance
    * @example
    * ```ts
    * await sidecar.workflows.pause('order-1');
    * ```
    */
-  pause(instanceId: string): Promise<void> {
-    return this.service.pause(instanceId);
+  pause(instanceId: string): Promise<boolean> {
+    return ifThere(this.service.pause(instanceId));
   }
 
   /**
    * Resumes an instance.
    *
+   * @returns whether there is such an instance
    * @example
    * ```ts
    * await sidecar.workflows.resume('order-1');
    * ```
    */
-  resume(instanceId: string): Promise<void> {
-    return this.service.resume(instanceId);
+  resume(instanceId: string): Promise<boolean> {
+    return ifThere(this.service.resume(instanceId));
   }
 
   /**
    * Removes an instance that is over, and its children.
    *
-   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_PURGE_WORKFLOW` when it or a child is not over.
+   * @returns whether there was such an instance
+   * @throws SidecarError `ERR_PURGE_WORKFLOW` when it or a child is not over.
    * @example
    * ```ts
    * await sidecar.workflows.purge('order-1'); // it has finished
    * ```
    */
-  purge(instanceId: string): Promise<void> {
-    return this.service.purge(instanceId);
+  purge(instanceId: string): Promise<boolean> {
+    return this.service.purgeIfThere(instanceId);
   }
 
   /**
@@ -305,6 +313,19 @@ export class Workflows {
   }
 
   /**
+   * Cancels the instances that a filter means and that are not over, as {@link Workflows.cancel} does; the result is that
+   * of {@link Workflows.terminateAll}. Their code cleans up and ends later.
+   *
+   * @example
+   * ```ts
+   * await sidecar.workflows.cancelAll({ name: 'checkout', since: Date.now() - 3_600_000 });
+   * ```
+   */
+  async cancelAll(filter: WorkflowBulkOptions): Promise<WorkflowBulkResult> {
+    return inBulk(filter, { statuses: NOT_OVER, ...this.#bulk, act: (id) => this.service.cancel(id) });
+  }
+
+  /**
    * Removes the instances that a filter means and that are over, and their children; as {@link Workflows.terminateAll}.
    *
    * @example
@@ -340,15 +361,33 @@ export class Workflows {
   }
 
   /**
-   * Instances in the order of their IDs, page by page; without their inputs.
+   * Instances in the order of their IDs, for `for await`; without their inputs.
    *
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for options that cannot be understood; with the first instance.
    * @example
    * ```ts
-   * const { instances } = await sidecar.workflows.list({ status: 'FAILED', since: Date.now() - 3_600_000 });
-   * for (const { instanceId, failure } of instances) console.log(instanceId, failure?.message);
+   * for await (const { instanceId, failure } of sidecar.workflows.list({ status: 'FAILED' }))
+   *   console.log(instanceId, failure?.message);
    * ```
    */
-  list(options: WorkflowListOptions = {}): Promise<WorkflowPage> {
+  list(options: Omit<WorkflowListOptions, 'cursor' | 'limit'> = {}): AsyncIterable<WorkflowState> {
+    return eachOf(async (cursor) => {
+      checkOptions('options of list', options, EACH_FIELDS, invalidArgument);
+      const page = await this.listPage({ ...options, ...(cursor === undefined ? undefined : { cursor }) });
+      return { items: page.instances, cursor: page.cursor };
+    });
+  }
+
+  /**
+   * A part of the instances, as {@link Workflows.list} lists them.
+   *
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for options that cannot be understood.
+   * @example
+   * ```ts
+   * const { instances, cursor } = await sidecar.workflows.listPage({ status: 'FAILED', reverse: true, limit: 10 });
+   * ```
+   */
+  listPage(options: WorkflowListOptions = {}): Promise<WorkflowPage> {
     return this.service.list(options);
   }
 
@@ -362,5 +401,16 @@ export class Workflows {
    */
   history(instanceId: string): Promise<readonly WorkflowHistoryEvent[]> {
     return this.service.history(instanceId);
+  }
+}
+
+/** Whether there was such an instance. */
+async function ifThere(change: Promise<void>): Promise<boolean> {
+  try {
+    await change;
+    return true;
+  } catch (error) {
+    if (isSidecarError(error) && error.code === 'ERR_INSTANCE_ID_NOT_FOUND') return false;
+    throw error;
   }
 }

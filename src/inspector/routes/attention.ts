@@ -120,7 +120,7 @@ function ofUnhandled({ metadata }: Sidecar, dead: ReadonlySet<string>): readonly
 
 async function ofQueues({ pubsub }: Sidecar): Promise<readonly Attention[]> {
   const dead = deadTopics(pubsub.subscriptions());
-  const queues = await pubsub.queues();
+  const queues = await pubsub.queues.list();
   const letters = queues
     .filter((queue) => isDead(queue, dead) && waiting(queue) > 0)
     .map((queue) => {
@@ -142,7 +142,7 @@ function waiting({ ready, delayed }: QueueInfo): number {
 }
 
 async function ofJobs({ jobs }: Sidecar): Promise<readonly Attention[]> {
-  const { jobs: list } = await jobs.list({ limit: JOBS_LIMIT });
+  const { jobs: list } = await jobs.listPage({ limit: JOBS_LIMIT });
   return list.flatMap(({ name, lastRun: { outcome, reason = '' } = {} }) => {
     const href = link('jobs', { prefix: name });
     if (outcome === 'failed' || outcome === 'dropped')
@@ -154,7 +154,7 @@ async function ofJobs({ jobs }: Sidecar): Promise<readonly Attention[]> {
 async function ofWorkflows({ workflows }: Sidecar): Promise<readonly Attention[]> {
   const { limit, sinceMs } = WORKFLOWS;
   const since = Date.now() - sinceMs;
-  const { instances, cursor } = await workflows.list({ status: 'FAILED', since, reverse: true, limit });
+  const { instances, cursor } = await workflows.listPage({ status: 'FAILED', since, reverse: true, limit });
   if (instances.length === 0) return [];
   return [error(`${failed(instances, cursor !== undefined)} within a day`, link('workflows', { status: 'FAILED' }))];
 }

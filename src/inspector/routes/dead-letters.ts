@@ -65,7 +65,7 @@ async function readAll(sidecar: Sidecar, queues: readonly InspectedQueue[], page
     do {
       if (messages.length >= limit || lookedAt >= MAX_LOOKED_AT) return { messages, place: { queue, cursor } };
       const part = given({ limit: limit - messages.length, reverse, cursor });
-      const read = await sidecar.pubsub.messages(queue, part);
+      const read = await sidecar.pubsub.queues.operations.read(queue, part);
       lookedAt += read.messages.length;
       for (const entry of read.messages) if (isMeant(entry)) messages.push({ queue, entry });
       cursor = read.cursor;

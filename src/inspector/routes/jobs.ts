@@ -27,7 +27,9 @@ export function jobRoutes(views: PayloadViews, recent: RecentRuns): readonly Api
   const changes = ['run', 'pause', 'resume', 'delete'] as const;
   return [
     reads('jobs', ['prefix', 'cursor', 'limit'], ({ jobs }, query) =>
-      jobs.list(given({ prefix: query.text('prefix'), cursor: query.text('cursor'), limit: query.number('limit') })),
+      jobs.listPage(
+        given({ prefix: query.text('prefix'), cursor: query.text('cursor'), limit: query.number('limit') }),
+      ),
     ),
     reads('jobs/one', ['name'], (sidecar, query) => readJob(sidecar, query.needed('name'), { views, recent })),
     acts<ScheduleBody>('jobs', scheduled, async ({ jobs }, { name, data, ...options }): Promise<ChangedReply> => {

@@ -17,7 +17,7 @@ export async function queueInfos(sidecar: Sidecar, { pubsubName, topic }: QueueF
   const found = await Promise.all(
     names.map(async (name) => {
       try {
-        return await sidecar.pubsub.queues(given({ pubsubName: name, topic }));
+        return await sidecar.pubsub.queues.list(given({ pubsubName: name, topic }));
       } catch (error) {
         if (!isSidecarError(error) || error.code !== 'ERR_QUEUES_NOT_SUPPORTED') throw error;
         unsupported.push(name);
@@ -71,7 +71,10 @@ export async function changingQueue<T>(sidecar: Sidecar, queue: QueueRef, change
 
 /** The host that hands out the messages of a queue; if that is not known, the other ones of its app ID. */
 async function otherHosts(sidecar: Sidecar, { pubsubName, topic, group }: QueueRef): Promise<readonly HostInfo[]> {
-  const [states, hosts] = await Promise.all([sidecar.pubsub.queues({ pubsubName, topic }), sidecar.placement.hosts()]);
+  const [states, hosts] = await Promise.all([
+    sidecar.pubsub.queues.list({ pubsubName, topic }),
+    sidecar.placement.hosts(),
+  ]);
   const known = states.find((state) => state.group === group)?.hostId;
   const [appId] = group.split('/', 1);
   return hosts.filter((host) => !host.isSelf && (known === undefined ? host.appId === appId : host.hostId === known));

@@ -60,14 +60,14 @@ async function listMessages(sidecar: Sidecar, query: Query, views: PayloadViews)
     limit: query.number('limit'),
     reverse: query.flag('reverse'),
   };
-  const { messages, ...rest } = await sidecar.pubsub.messages(queueIn(query), given(options));
+  const { messages, ...rest } = await sidecar.pubsub.queues.operations.read(queueIn(query), given(options));
   return { messages: messages.map((entry) => queuedMessage(entry, views.short)), ...rest };
 }
 
 async function readMessage(sidecar: Sidecar, query: Query, views: PayloadViews): Promise<QueuedMessageReply> {
   const queue = queueIn(query);
   const key = query.needed('key');
-  const entry = await sidecar.pubsub.message(queue, key);
+  const entry = await sidecar.pubsub.queues.operations.find(queue, key);
   if (entry === undefined) throw gone(key);
   return { queue, message: queuedMessage(entry, views.long) };
 }
@@ -84,11 +84,11 @@ function gone(key: string): SidecarError {
 type QueueChange = (pubsub: Sidecar['pubsub'], queue: QueueRef) => Promise<ChangedReply | CountReply>;
 
 const CHANGES: readonly (readonly [path: string, change: QueueChange])[] = [
-  ['queues/purge', async (pubsub, queue) => ({ count: await pubsub.purge(queue) })],
+  ['queues/purge', async (pubsub, queue) => ({ count: await pubsub.queues.operations.discard(queue, 'all') })],
   ['queues/pause', (pubsub, queue) => setPaused(pubsub, queue, true)],
   ['queues/resume', (pubsub, queue) => setPaused(pubsub, queue, false)],
-  ['queues/add-group', async (pubsub, queue) => ({ changed: await pubsub.addGroup(queue) })],
-  ['queues/remove-group', async (pubsub, queue) => ({ changed: await pubsub.removeGroup(queue) })],
+  ['queues/add-group', async (pubsub, queue) => ({ changed: await pubsub.queues.addGroup(queue) })],
+  ['queues/remove-group', async (pubsub, queue) => ({ changed: await pubsub.queues.removeGroup(queue) })],
 ];
 
 function changes(views: PayloadViews): readonly ApiRoute[] {
@@ -107,7 +107,9 @@ function changes(views: PayloadViews): readonly ApiRoute[] {
       count: await changingQueue(sidecar, body.queue, () => redeliverMessages(sidecar, body, views)),
     })),
     acts<DiscardBody>('queues/discard', discard, async (sidecar, { queue, selection }) => ({
-      count: await changingQueue(sidecar, queue, () => sidecar.pubsub.discard(queue, checked(selection))),
+      count: await changingQueue(sidecar, queue, () =>
+        sidecar.pubsub.queues.operations.discard(queue, checked(selection)),
+      ),
     })),
     ...CHANGES.map(([path, change]) =>
       acts<QueueBody>(path, QUEUE_BODY, (sidecar, { queue }) =>
@@ -119,8 +121,8 @@ function changes(views: PayloadViews): readonly ApiRoute[] {
 
 async function setPaused(pubsub: Sidecar['pubsub'], queue: QueueRef, isPaused: boolean): Promise<ChangedReply> {
   const { pubsubName, topic, group } = queue;
-  const before = (await pubsub.queues({ pubsubName, topic })).find((state) => state.group === group);
-  await (isPaused ? pubsub.pause(queue) : pubsub.resume(queue));
+  const before = (await pubsub.queues.list({ pubsubName, topic })).find((state) => state.group === group);
+  await pubsub.queues.operations.setPaused(queue, isPaused);
   return { changed: before?.isPaused !== isPaused };
 }
 
@@ -141,7 +143,7 @@ async function redeliverMessages({ pubsub }: Sidecar, body: RedeliverBody, views
   const selection = checked(body.selection);
   const [key] = Array.isArray(selection) ? (selection as readonly string[]) : [];
   const isJson = data?.isJson === true && key !== undefined && (await hasJson(pubsub, { queue, key, views }));
-  return pubsub.redeliver(queue, selection, given({ data: data && newData(data, isJson), to }));
+  return pubsub.queues.operations.redeliver(queue, selection, given({ data: data && newData(data, isJson), to }));
 }
 
 /** New data. Where the message has JSON, JSON stays the text that it is: its numbers keep every digit. */
@@ -155,7 +157,7 @@ async function hasJson(
   pubsub: Sidecar['pubsub'],
   { queue, key, views }: { readonly queue: QueueRef; readonly key: string; readonly views: PayloadViews },
 ): Promise<boolean> {
-  const entry = await pubsub.message(queue, key);
+  const entry = await pubsub.queues.operations.find(queue, key);
   if (entry === undefined) return false;
   const { message } = entry;
   const { datacontenttype = 'application/json' } = messageView(message, views.short).attributes;

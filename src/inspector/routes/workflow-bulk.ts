@@ -23,12 +23,12 @@ interface BulkChange {
 const CHANGES: readonly BulkChange[] = [
   {
     path: 'workflows/terminate-all',
-    one: (workflows, id) => workflows.terminate(id),
+    one: (workflows, id) => workflows.service.terminate(id),
     all: (workflows, filter) => workflows.terminateAll(filter),
   },
   {
     path: 'workflows/purge-all',
-    one: (workflows, id) => workflows.purge(id),
+    one: (workflows, id) => workflows.service.purge(id),
     all: (workflows, filter) => workflows.purgeAll(filter),
   },
   {

@@ -47,7 +47,7 @@ async function listWorkflows({ workflows }: Sidecar, query: Query): Promise<Work
     limit: query.number('limit'),
     reverse: query.flag('reverse'),
   };
-  const { instances, ...rest } = await workflows.list(given(options));
+  const { instances, ...rest } = await workflows.listPage(given(options));
   return { instances: instances.map(withoutPayloads), ...rest };
 }
 
@@ -60,7 +60,7 @@ async function readWorkflow({ workflows }: Sidecar, id: string, views: PayloadVi
   const place: PayloadPlace = { kind: 'workflow', name: instance.name };
   const [events, children] = await Promise.all([
     workflows.service.historyAsText(id, MAX_HISTORY + 1),
-    workflows.list({ parentId: id, limit: MAX_CHILDREN }),
+    workflows.listPage({ parentId: id, limit: MAX_CHILDREN }),
   ]);
   const shown = { input: textView(input, place, views.long), output: textView(output, place, views.long) };
   return {
@@ -120,7 +120,7 @@ function changes(): readonly ApiRoute[] {
       acts<InstanceBody>(`workflows/${operation}`, INSTANCE, async ({ workflows }, { instanceId, output }) => {
         if (output !== undefined)
           throw new SidecarError('ERR_BAD_REQUEST', `body.output is for terminate: ${operation} takes none`);
-        await workflows[operation](instanceId);
+        await workflows.service[operation](instanceId);
       }),
     ),
     acts<InstanceBody>('workflows/terminate', INSTANCE, ({ workflows }, { instanceId, output }) =>

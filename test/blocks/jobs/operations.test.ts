@@ -35,22 +35,25 @@ describe.each(STORES)('list, state in %s', (_store, start) => {
     for (const name of ['b', 'report-2', 'report-10', 'report', 'reporter', 'zeta', 'Report', 'report!'])
       await jobs.schedule(name, { ...HOURLY, data: 'secret' });
     const names = async (options = {}): Promise<string> =>
-      (await jobs.list(options)).jobs.map(({ name }) => name).join(' ');
+      (await jobs.listPage(options)).jobs.map(({ name }) => name).join(' ');
     expect(await names()).toBe('Report b report report! report-10 report-2 reporter zeta');
     expect(await names({ prefix: 'report' })).toBe('report report! report-10 report-2 reporter');
     expect(await names({ prefix: 'report-' })).toBe('report-10 report-2');
     expect(await names({ prefix: 'x' })).toBe('');
-    const first = await jobs.list({ prefix: 'report', limit: 3 });
+    const each: string[] = [];
+    for await (const { name } of jobs.list({ prefix: 'report' })) each.push(name);
+    expect(each.join(' ')).toBe(await names({ prefix: 'report' }));
+    const first = await jobs.listPage({ prefix: 'report', limit: 3 });
     expect(first.jobs.map(({ name }) => name)).toEqual(['report', 'report!', 'report-10']);
     expect(await names({ prefix: 'report', limit: 3, cursor: first.cursor ?? '' })).toBe('report-2 reporter');
-    expect((await jobs.list({ prefix: 'report', limit: 3, cursor: first.cursor ?? '' })).cursor).toBe(undefined);
+    expect((await jobs.listPage({ prefix: 'report', limit: 3, cursor: first.cursor ?? '' })).cursor).toBe(undefined);
     for (const [options, message] of [
       [{ prefix: 'report', cursor: 'b' }, /cursor is "b": expected that of a page with prefix "report"/],
-      [{ prefix: '\ud800' }, /prefix in options of list is "\\ud800": expected well-formed text/],
-      [{ cursor: 'a\udc00' }, /cursor in options of list is "a\\udc00"/],
-      [{ prefix: 5 as unknown as string }, /prefix in options of list is 5/],
+      [{ prefix: '\ud800' }, /prefix in options of listPage is "\\ud800": expected well-formed text/],
+      [{ cursor: 'a\udc00' }, /cursor in options of listPage is "a\\udc00"/],
+      [{ prefix: 5 as unknown as string }, /prefix in options of listPage is 5/],
     ] as const)
-      await expect(jobs.list(options)).rejects.toMatchObject({
+      await expect(jobs.listPage(options)).rejects.toMatchObject({
         code: 'ERR_INVALID_ARGUMENT',
         message: expect.stringMatching(message),
       });
@@ -84,7 +87,7 @@ describe.each(STORES)('the last outcome, state in %s', (_store, start) => {
     expect(await lastRun()).toEqual({ ...failed, at: START + 7_209_000, outcome: 'failed', attempt: 2 });
     await world.restart('1m');
     expect(await lastRun()).toEqual({ ...failed, at: START + 7_209_000, outcome: 'failed', attempt: 2 });
-    expect((await world.sidecar.jobs.list()).jobs).toMatchObject([{ runs: 2, lastRun: { outcome: 'failed' } }]);
+    expect((await world.sidecar.jobs.listPage()).jobs).toMatchObject([{ runs: 2, lastRun: { outcome: 'failed' } }]);
     await world.sidecar.jobs.schedule('dropped', { ...HOURLY, failurePolicy: { drop: {} } });
     await world.pass('1h2s');
     expect(await world.sidecar.jobs.get('dropped')).toMatchObject({ runs: 1, lastRun: { outcome: 'dropped' } });
@@ -215,7 +218,7 @@ describe.each(STORES)('pause, state in %s', (_store, start) => {
     await world.restart('90m');
     await world.pass('90m');
     expect(world.times).toEqual([]);
-    expect((await world.sidecar.jobs.list()).jobs).toMatchObject([{ name: 'report', isPaused: true }]);
+    expect((await world.sidecar.jobs.listPage()).jobs).toMatchObject([{ name: 'report', isPaused: true }]);
     expect(await world.sidecar.jobs.resume('report')).toBe(true);
     expect(await world.sidecar.jobs.resume('report')).toBe(false);
     await world.pass('1h');
@@ -331,7 +334,7 @@ describe.each(STORES)('pause, state in %s', (_store, start) => {
     await jobs.pause('report');
     await world.pass('2h');
     expect([await jobs.get('report'), world.lines.at(-1)]).toEqual([undefined, 'jobEnded report expired']);
-    expect((await jobs.list()).jobs).toEqual([]);
+    expect((await jobs.listPage()).jobs).toEqual([]);
   });
 
   test('outlives a definition in code that has changed, not a replacement', async () => {
@@ -365,24 +368,24 @@ describe.each(STORES)('pause, state in %s', (_store, start) => {
     }
     await Promise.all(names.map((name) => jobs.resume(name)));
     await world.pass('1s');
-    const counted = (await jobs.list({ limit: 1_000 })).jobs.reduce((sum, { runs }) => sum + runs, 0);
+    const counted = (await jobs.listPage({ limit: 1_000 })).jobs.reduce((sum, { runs }) => sum + runs, 0);
     expect(asked).toBeGreaterThan(100);
     expect(world.seen.length).toBe(counted + asked);
   });
 });
 
-describe('options of list', () => {
+describe('options of listPage', () => {
   test.each([
-    [{ limit: 0 }, 'limit in options of list is 0: expected a whole number from 1 to 1000'],
-    [{ limit: 1_001 }, 'limit in options of list is 1001: expected a whole number from 1 to 1000'],
-    [{ limit: '5' }, 'limit in options of list is "5": expected a whole number from 1 to 1000'],
+    [{ limit: 0 }, 'limit in options of listPage is 0: expected a whole number from 1 to 1000'],
+    [{ limit: 1_001 }, 'limit in options of listPage is 1001: expected a whole number from 1 to 1000'],
+    [{ limit: '5' }, 'limit in options of listPage is "5": expected a whole number from 1 to 1000'],
     [
       { prefixes: 'a' },
-      expect.stringContaining('options of list: unknown field "prefixes": expected prefix, cursor, limit'),
+      expect.stringContaining('options of listPage: unknown field "prefixes": expected prefix, cursor, limit'),
     ],
   ])('%j is an error', async (options, message) => {
     await using world = await jobsWorld();
-    await expect(world.sidecar.jobs.list(options as object)).rejects.toMatchObject({
+    await expect(world.sidecar.jobs.listPage(options as object)).rejects.toMatchObject({
       code: 'ERR_INVALID_ARGUMENT',
       message,
     });

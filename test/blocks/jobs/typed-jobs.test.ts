@@ -44,7 +44,7 @@ describe('a job that is scheduled by its definition', () => {
     await world.clock.settled();
     expect(runs).toBe(2);
     expect([await jobs.delete(cleanup), await jobs.delete(report, 'board')]).toEqual([true, true]);
-    expect((await jobs.list()).jobs).toEqual([]);
+    expect((await jobs.listPage()).jobs).toEqual([]);
   });
 
   test('has the failure policy of its definition, unless it is given one', async () => {

@@ -10,7 +10,7 @@ test('the event that it waits for, and one that came with another name', async (
   await using world = await worldOf((ctx) => ctx.waitForEvent('Paid'));
   expect(await world.run('flow')).toMatchObject({ awaitedEvents: ['Paid'], status: 'RUNNING' });
   expect(await world.raise('payd')).toMatchObject({ awaitedEvents: ['Paid'], unreadEvents: ['payd'] });
-  const { instances } = await world.sidecar.workflows.list();
+  const { instances } = await world.sidecar.workflows.listPage();
   expect(instances).toMatchObject([{ awaitedEvents: ['Paid'], unreadEvents: ['payd'] }]);
   const ended = await world.raise('PAID');
   expect(ended.status).toBe('COMPLETED');

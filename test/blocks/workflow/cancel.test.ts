@@ -252,7 +252,7 @@ describe('an instance', () => {
     await world.run('echo', 'said');
     await world.sidecar.workflows.cancel('one');
     expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'said' });
-    await expect(world.sidecar.workflows.cancel('none')).rejects.toMatchObject({ code: 'ERR_INSTANCE_ID_NOT_FOUND' });
+    expect(await world.sidecar.workflows.cancel('none')).toBe(false);
   });
 
   test('cancels its children, those of earlier runs and of the same turn too, and theirs', async () => {

@@ -45,11 +45,15 @@ describe.each(STORES)('list, state in %s', (_store, optionsOf) => {
       const all: string[] = [];
       let cursor: string | undefined;
       do {
-        const page = await world.sidecar.workflows.list({ limit: 2, ...options, ...(cursor && { cursor }) });
+        const page = await world.sidecar.workflows.listPage({ limit: 2, ...options, ...(cursor && { cursor }) });
         expect(page.instances.length).toBeLessThanOrEqual(2);
         all.push(...page.instances.map(({ instanceId }) => instanceId));
         cursor = page.cursor;
       } while (cursor !== undefined);
+      const { cursor: _cursor, limit: _limit, ...filter } = options;
+      const each: string[] = [];
+      for await (const { instanceId } of world.sidecar.workflows.list(filter)) each.push(instanceId);
+      expect(each).toEqual(all);
       return all.join(' ');
     };
     const all = 'a-1 a-2 a-3 a-4 b-1 p p-0001 p-0002 p-0003';
@@ -74,7 +78,7 @@ describe.each(STORES)('list, state in %s', (_store, optionsOf) => {
 test('since that is no instant is an error', async () => {
   await using world = await workflowWorld(registering);
   const since = new Date('yesterday');
-  await expect(world.sidecar.workflows.list({ since })).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' });
+  await expect(world.sidecar.workflows.listPage({ since })).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' });
 });
 
 describe('history', () => {
@@ -129,9 +133,22 @@ describe.each(STORES)('in bulk, state in %s', (_store, optionsOf) => {
     });
     expect(await workflows.terminateAll({ name: 'wait', limit: 3 })).toEqual({ done: 1, failed: [], hasMore: false });
     await world.clock.settled();
-    const { instances } = await workflows.list({ status: 'TERMINATED' });
+    const { instances } = await workflows.listPage({ status: 'TERMINATED' });
     expect(instances.map(({ instanceId }) => instanceId)).toEqual(['a-4', 'w-1', 'w-2', 'w-3']);
     expect((await workflows.get('w-1'))?.output).toBe('enough');
+  });
+
+  test('cancelAll asks those that are not over to clean up and end', async () => {
+    await using world = await workflowWorld(registering, optionsOf());
+    await some(world);
+    const { workflows } = world.sidecar;
+    for (const id of ['w-1', 'w-2']) await world.run('wait', 1, id);
+    expect(await workflows.cancelAll({ prefix: 'w-' })).toEqual({ done: 2, failed: [], hasMore: false });
+    await world.clock.settled();
+    const canceled: string[] = [];
+    for await (const { instanceId } of workflows.list({ status: 'CANCELED' })) canceled.push(instanceId);
+    expect(canceled).toEqual(['w-1', 'w-2']);
+    await expect(workflows.cancelAll({})).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' });
   });
 
   test('purgeAll removes those that are over, with their children, and tells of those that it cannot remove', async () => {
@@ -145,7 +162,7 @@ describe.each(STORES)('in bulk, state in %s', (_store, optionsOf) => {
       failed: [{ instanceId: 'z', reason: 'workflow "z-0001" is RUNNING: expected a finished one' }],
       hasMore: false,
     });
-    const { instances } = await workflows.list();
+    const { instances } = await workflows.listPage();
     expect(instances.map(({ instanceId }) => instanceId)).toEqual(['a-4', 'z', 'z-0001']);
   });
 
@@ -160,7 +177,7 @@ describe.each(STORES)('in bulk, state in %s', (_store, optionsOf) => {
       hasMore: false,
     });
     await world.clock.settled();
-    const { instances } = await workflows.list({ name: 'fail', status: 'COMPLETED' });
+    const { instances } = await workflows.listPage({ name: 'fail', status: 'COMPLETED' });
     expect(instances.map(({ rerunOf, output }) => `${rerunOf} ${output}`).sort()).toEqual(['a-3 mended', 'b-1 mended']);
     expect(await workflows.rerunAll({ prefix: 'a-3' }, { from: 7 })).toEqual({
       done: 0,
@@ -186,7 +203,7 @@ describe.each(STORES)('in bulk, state in %s', (_store, optionsOf) => {
     expect(await workflows.terminateAll({ name: 'wait' })).toMatchObject({ done: 1_000 });
     await world.clock.settled();
     expect(await workflows.purgeAll({ since: 0, limit: 10_000 })).toEqual({ done: 3_000, failed: [], hasMore: false });
-    expect((await workflows.list()).instances).toEqual([]);
+    expect((await workflows.listPage()).instances).toEqual([]);
   });
 });
 
@@ -229,7 +246,7 @@ describe.each(STORES)('retention.maxCount, state in %s', (_store, optionsOf) => 
     await world.stop();
     await later.start();
     const ids = async (): Promise<readonly string[]> =>
-      (await later.sidecar.workflows.list({ limit: 1_000 })).instances.map(({ instanceId }) => instanceId);
+      (await later.sidecar.workflows.listPage({ limit: 1_000 })).instances.map(({ instanceId }) => instanceId);
     expect(await ids()).toEqual(['a-4', ...Array.from({ length: 20 }, (_, index) => `x-00${30 + index}`)]);
     for (let index = 50; index < 180; index++) {
       await later.pass(1, 'a-4');
@@ -255,10 +272,10 @@ describe('on two hosts', () => {
     await fleet.pass(3);
     expect(await b.sidecar.workflows.terminateAll({ prefix: 'w-' })).toEqual({ done: 20, failed: [], hasMore: false });
     await fleet.pass(3);
-    expect((await a.sidecar.workflows.list({ status: 'TERMINATED' })).instances.length).toBe(20);
+    expect((await a.sidecar.workflows.listPage({ status: 'TERMINATED' })).instances.length).toBe(20);
     expect(await b.sidecar.workflows.rerunAll({ prefix: 'w-' })).toMatchObject({ done: 20 });
     await fleet.pass(3);
-    expect((await a.sidecar.workflows.list({ status: 'RUNNING' })).instances.length).toBe(20);
+    expect((await a.sidecar.workflows.listPage({ status: 'RUNNING' })).instances.length).toBe(20);
     expect(await a.sidecar.workflows.purgeAll({ status: 'TERMINATED' })).toMatchObject({ done: 20, failed: [] });
   });
 });
@@ -296,7 +313,9 @@ test('an instance that a release before has stored is listed, shown and run agai
   });
   await world.start();
   const { workflows } = world.sidecar;
-  expect((await workflows.list({ status: 'FAILED' })).instances).toMatchObject([{ instanceId: 'old', name: 'order' }]);
+  expect((await workflows.listPage({ status: 'FAILED' })).instances).toMatchObject([
+    { instanceId: 'old', name: 'order' },
+  ]);
   expect((await workflows.history('old')).at(-1)).toMatchObject({
     type: 'activityFailed',
     activityId: 2,
@@ -319,7 +338,7 @@ test('whether there is one instance of a kind is known after few reads', async (
   );
   await world.clock.settled();
   const before = world.store.scans;
-  expect((await workflows.list({ status: 'FAILED', limit: 1 })).instances).toEqual([]);
+  expect((await workflows.listPage({ status: 'FAILED', limit: 1 })).instances).toEqual([]);
   expect(await workflows.terminateAll({ name: 'nope', limit: 1 })).toMatchObject({ done: 0 });
   expect(world.store.scans - before).toBeLessThan(20);
 });

@@ -312,7 +312,7 @@ describe('rerun on two hosts', () => {
     ships = 0;
     for (const id of ids) await b.sidecar.workflows.rerun(id, { from: 'failure', instanceId: `${id}-again` });
     await fleet.pass(5);
-    const { instances } = await a.sidecar.workflows.list({ status: 'COMPLETED' });
+    const { instances } = await a.sidecar.workflows.listPage({ status: 'COMPLETED' });
     expect(instances.map(({ rerunOf }) => rerunOf).sort()).toEqual([...ids].sort());
     expect(ships).toBe(ids.length);
   });

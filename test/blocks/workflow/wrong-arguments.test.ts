@@ -49,9 +49,12 @@ describe('a filter', () => {
     [{ limit: '5' }, 'limit in WHAT is "5": expected a whole number from 1 to 1000'] as const,
     [{ cursor: 'no ID' }, 'cursor in WHAT is "no ID": expected that of a page'] as const,
     [{ cursor: 5 }, 'cursor in WHAT is 5: expected that of a page'] as const,
-  ])('%j of list', async (options, message) => {
-    const error = await errorOf((workflows) => workflows['list']?.(options));
-    expect(error).toMatchObject({ code: 'ERR_INVALID_ARGUMENT', message: message.replace('WHAT', 'options of list') });
+  ])('%j of listPage', async (options, message) => {
+    const error = await errorOf((workflows) => workflows['listPage']?.(options));
+    expect(error).toMatchObject({
+      code: 'ERR_INVALID_ARGUMENT',
+      message: message.replace('WHAT', 'options of listPage'),
+    });
   });
 
   test.each(BULK.flatMap((operation) => FILTERS.map(([filter, message]) => [filter, operation, message] as const)))(

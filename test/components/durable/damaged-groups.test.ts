@@ -9,7 +9,7 @@ async function damagedStore(ending: string, change: (text: string) => string): P
   const store = new KeptStore();
   await using sidecar = sidecarOn(store);
   await sidecar.start();
-  await sidecar.pubsub.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
+  await sidecar.pubsub.queues.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
   await sidecar.pubsub.publish('pubsub', 'orders', 1);
   await sidecar.stop();
   const entry = (await store.memory.scan({ from: 'pubsub!', to: 'pubsub"' })).find(({ key }) => key.endsWith(ending));
@@ -56,14 +56,14 @@ const GROUP = { pubsubName: 'pubsub', topic: 'orders', group: 'shop' };
 test.each<[what: string, ending: string, call: (sidecar: Sidecar) => Promise<unknown>]>([
   ['a publish', '!groups!', ({ pubsub }) => pubsub.publish('pubsub', 'orders', 1)],
   ['a publish that reserves numbers', '!sequence!', ({ pubsub }) => pubsub.publish('pubsub', 'orders', 1)],
-  ['a new group', '!groups!', ({ pubsub }) => pubsub.addGroup({ ...GROUP, group: 'other' })],
-  ['a pause', '!groups!', ({ pubsub }) => pubsub.pause(GROUP)],
-  ['the end of a group', '!groups!', ({ pubsub }) => pubsub.removeGroup(GROUP)],
+  ['a new group', '!groups!', ({ pubsub }) => pubsub.queues.addGroup({ ...GROUP, group: 'other' })],
+  ['a pause', '!groups!', ({ pubsub }) => pubsub.queues.pause(GROUP)],
+  ['the end of a group', '!groups!', ({ pubsub }) => pubsub.queues.removeGroup(GROUP)],
 ])('%s ends when the store refuses the version that it answers', async (_what, ending, call) => {
   const store = new KeptStore();
   await using sidecar = sidecarOn(store);
   await sidecar.start();
-  await sidecar.pubsub.addGroup(GROUP);
+  await sidecar.pubsub.queues.addGroup(GROUP);
   // As in a damaged file, where a scan finds another row of a key than a look-up.
   store.interfere = (batch, commit) => {
     const refused = batch.require?.find(({ key }) => key.endsWith(ending));

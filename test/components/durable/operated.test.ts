@@ -22,8 +22,8 @@ async function blockedQueue(): Promise<QueueWorld> {
 
 test('a message that blocks an ordered queue is gone when it is discarded, and the next one comes', async () => {
   await using world = await blockedQueue();
-  const { messages } = await world.pubsub.messages(world.queue('orders'));
-  expect(await world.pubsub.discard(world.queue('orders'), [messages[0]?.key ?? ''])).toBe(1);
+  const { messages } = await world.pubsub.queues.messagesPage(world.queue('orders'));
+  expect(await world.pubsub.queues.discard(world.queue('orders'), [messages[0]?.key ?? ''])).toBe(1);
   await world.pass('10m');
   expect(world.data('orders')).toEqual(['poison', 'good']);
   expect(await world.waiting('orders')).toEqual([]);
@@ -31,10 +31,10 @@ test('a message that blocks an ordered queue is gone when it is discarded, and t
 
 test('a message that blocks an ordered queue is in the other queue only when it is redelivered there', async () => {
   await using world = await blockedQueue();
-  await world.pubsub.addGroup(world.queue('aside'));
-  const { messages } = await world.pubsub.messages(world.queue('orders'));
+  await world.pubsub.queues.addGroup(world.queue('aside'));
+  const { messages } = await world.pubsub.queues.messagesPage(world.queue('orders'));
   const key = messages[0]?.key ?? '';
-  expect(await world.pubsub.redeliver(world.queue('orders'), [key], { to: world.queue('aside') })).toBe(1);
+  expect(await world.pubsub.queues.redeliver(world.queue('orders'), [key], { to: world.queue('aside') })).toBe(1);
   await world.pass('10m');
   expect(world.data('orders')).toEqual(['poison', 'good']);
   expect([await world.waiting('orders'), await world.waiting('aside')]).toEqual([[], ['poison']]);
@@ -42,12 +42,12 @@ test('a message that blocks an ordered queue is in the other queue only when it 
 
 test('messages that are larger together than one commit can be redelivered by their keys', async () => {
   await using world = await QueueWorld.make({ place: 'durable' });
-  for (const topic of ['orders', 'aside']) await world.pubsub.addGroup(world.queue(topic));
+  for (const topic of ['orders', 'aside']) await world.pubsub.queues.addGroup(world.queue(topic));
   const large = 'x'.repeat(8_000_000);
   await world.publish('orders', ...Array.from({ length: 9 }, () => large));
-  const keys = (await world.pubsub.messages(world.queue('orders'))).messages.map(({ key }) => key);
-  expect(await world.pubsub.redeliver(world.queue('orders'), keys, { to: world.queue('aside') })).toBe(9);
-  const queues = await world.pubsub.queues();
+  const keys = (await world.pubsub.queues.messagesPage(world.queue('orders'))).messages.map(({ key }) => key);
+  expect(await world.pubsub.queues.redeliver(world.queue('orders'), keys, { to: world.queue('aside') })).toBe(9);
+  const queues = await world.pubsub.queues.list();
   expect(new Map(queues.map(({ topic, ready }) => [topic, ready]))).toEqual(
     new Map([
       ['orders', 0],
@@ -60,8 +60,8 @@ test('a group that is removed while somebody joins it is there afterwards, also 
   await using world = await QueueWorld.make({ place: 'durable, on disk' });
   const queue = world.queue('orders', 'shop/audit');
   await (await world.subscribe('orders', { group: 'audit' }))();
-  await Promise.all([world.subscribe('orders', { group: 'audit' }), world.pubsub.removeGroup(queue)]);
-  expect((await world.pubsub.queues()).map(({ group }) => group)).toEqual(['shop/audit']);
+  await Promise.all([world.subscribe('orders', { group: 'audit' }), world.pubsub.queues.removeGroup(queue)]);
+  expect((await world.pubsub.queues.list()).map(({ group }) => group)).toEqual(['shop/audit']);
   await world.publish('orders', 1);
   expect(world.data('orders')).toEqual([1]);
   await world.restart();
@@ -71,7 +71,7 @@ test('a group that is removed while somebody joins it is there afterwards, also 
 
 test('a limit of the queue holds in a burst', async () => {
   await using world = await QueueWorld.make({ place: 'durable', component: { maxQueueMessages: 10 } });
-  await world.pubsub.addGroup(world.queue('orders'));
+  await world.pubsub.queues.addGroup(world.queue('orders'));
   const published = await Promise.allSettled(Array.from({ length: 200 }, (_, at) => world.publish('orders', at)));
   expect(published.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
   expect(await world.waiting('orders')).toHaveLength(10);
@@ -85,11 +85,11 @@ test.each(['delayed', 'inFlight'] as const)(
     const sidecar = new Sidecar({ appId: 'shop', logger: new RecordingLogger(), state: store, components });
     await sidecar.start();
     const queue = { pubsubName: 'pubsub', topic: 'orders', group: 'shop' };
-    await sidecar.pubsub.addGroup(queue);
+    await sidecar.pubsub.queues.addGroup(queue);
     const entries = Array.from({ length: 1_000 }, (_, at) => ({ entryId: String(at), event: at }));
     await sidecar.pubsub.publishBulk('pubsub', 'orders', entries);
     const before = store.scans;
-    expect((await sidecar.pubsub.messages(queue, { state })).messages).toEqual([]);
+    expect((await sidecar.pubsub.queues.messagesPage(queue, { state })).messages).toEqual([]);
     expect(store.scans - before).toBeLessThan(5);
     await sidecar.stop();
   },
@@ -143,10 +143,10 @@ test('a full queue has room again although the clock was set back', async () => 
   await using sidecar = new Sidecar({ appId: 'shop', clock, state: new KeptStore(), components, logger });
   await sidecar.start();
   const queue = { pubsubName: 'pubsub', topic: 'orders', group: 'shop' };
-  await sidecar.pubsub.addGroup(queue);
+  await sidecar.pubsub.queues.addGroup(queue);
   await sidecar.pubsub.publish('pubsub', 'orders', 1);
   await expect(sidecar.pubsub.publish('pubsub', 'orders', 2)).rejects.toThrow('is full');
-  await sidecar.pubsub.purge(queue);
+  await sidecar.pubsub.queues.purge(queue);
   clock.step(-3_600_000);
   await clock.time.advance('1s');
   await sidecar.pubsub.publish('pubsub', 'orders', 3);
@@ -156,7 +156,7 @@ test.each(['publish', 'publishBulk'] as const)('a failed %s does not tell where 
   const state = new KeptStore();
   await using world = await startWorld({ state, components: [durablePubSub('pubsub')], discovery: [] });
   const { pubsub } = world.sidecar;
-  await pubsub.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
+  await pubsub.queues.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
   state.interfere = () =>
     Promise.reject(new StateError('full', 'The state directory "/srv/secret" is on a full disk.'));
   const entries = [1, 2].map((event) => ({ entryId: String(event), event }));
@@ -180,15 +180,15 @@ test('messages with the largest numbers can be found, listed and discarded', asy
   await using sidecar = new Sidecar({ appId: 'shop', state, components, logger: new RecordingLogger() });
   await sidecar.start();
   const queue = { pubsubName: 'pubsub', topic: 'orders', group: 'shop' };
-  await sidecar.pubsub.addGroup(queue);
+  await sidecar.pubsub.queues.addGroup(queue);
   for (const event of [1, 2, 3]) await sidecar.pubsub.publish('pubsub', 'orders', event);
-  const first = await sidecar.pubsub.messages(queue, { limit: 1 });
+  const first = await sidecar.pubsub.queues.messagesPage(queue, { limit: 1 });
   const key = first.messages[0]?.key ?? '';
   expect(key).toBe('1000000000000000');
-  expect((await sidecar.pubsub.message(queue, key))?.key).toBe(key);
+  expect((await sidecar.pubsub.queues.message(queue, key))?.key).toBe(key);
   const { cursor = '' } = first;
-  const second = await sidecar.pubsub.messages(queue, { limit: 1, cursor });
+  const second = await sidecar.pubsub.queues.messagesPage(queue, { limit: 1, cursor });
   expect(second.messages.map((message) => message.key)).toEqual(['1000000000000001']);
-  expect(await sidecar.pubsub.discard(queue, [key])).toBe(1);
-  await expect(sidecar.pubsub.messages(queue, { cursor: '9999999999999999' })).rejects.toThrow('cursor is');
+  expect(await sidecar.pubsub.queues.discard(queue, [key])).toBe(1);
+  await expect(sidecar.pubsub.queues.messagesPage(queue, { cursor: '9999999999999999' })).rejects.toThrow('cursor is');
 });

@@ -44,10 +44,10 @@ describe('events that cannot be in the commit of the transaction are left in the
   test('when the queue of a group is full; later events do not overtake them', async () => {
     await using world = await OutboxWorld.start({ state: memoryState(), pubsub: { maxQueueMessages: 2 } });
     const queue = { pubsubName: 'pubsub', topic: 'placed', group: 'shop' };
-    await world.sidecar.pubsub.pause(queue);
+    await world.sidecar.pubsub.queues.pause(queue);
     await world.transact({ a: 1, b: 2, c: 3 });
     await world.clock.settled();
-    await world.sidecar.pubsub.resume(queue);
+    await world.sidecar.pubsub.queues.resume(queue);
     await world.expect(1, 2);
     // There is room again, and the event that waits is tried again later.
     await world.pass('300ms');
@@ -62,10 +62,10 @@ describe('events that cannot be in the commit of the transaction are left in the
     await using keeper = await new TestSidecar({ appId: 'keeper', state }).start();
     const queue = { pubsubName: 'pubsub', topic: 'placed', group: 'shop' };
     const former = await OutboxWorld.start({ state, clock: keeper.clock, pubsub: { maxQueueMessages: 1 } });
-    await former.sidecar.pubsub.pause(queue);
+    await former.sidecar.pubsub.queues.pause(queue);
     await former.transact({ a: 1, b: 2 });
     await former.clock.settled();
-    await former.sidecar.pubsub.resume(queue);
+    await former.sidecar.pubsub.queues.resume(queue);
     await former.expect(1);
     await former.stop();
     await keeper.pass('1m');

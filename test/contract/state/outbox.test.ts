@@ -26,7 +26,7 @@ async function startWorld(options: StateWorldOptions = {}): Promise<OutboxWorld>
   });
   const events: Event[] = [];
   await world.sidecar.pubsub.subscribe('pubsub', 'orders', (event) => {
-    events.push(event.toJSON() as Event);
+    events.push({ ...event } as unknown as Event);
   });
   return { world, events };
 }

@@ -201,7 +201,7 @@ async function raise({ id, token }) {
 async function tellResults() {
   let cursor;
   do {
-    const page = await workflows.list({ limit: 500, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await workflows.listPage({ limit: 500, ...(cursor === undefined ? {} : { cursor }) });
     for (const { instanceId, status, output } of page.instances)
       say('Q', instanceId, status, output, ...(await resultsOf(workflows, instanceId)));
     ({ cursor } = page);

@@ -126,7 +126,7 @@ export class FuzzedSidecar implements AsyncDisposable {
       await this.#start();
     }
     const { jobs, workflows } = this.sidecar;
-    for (let page = await jobs.list(); page.jobs.length > 0; page = await jobs.list())
+    for (let page = await jobs.listPage(); page.jobs.length > 0; page = await jobs.listPage())
       await Promise.all(page.jobs.map(({ name }) => jobs.delete(name)));
     await workflows.terminateAll({ prefix: '' });
     await workflows.purgeAll({ prefix: '' });

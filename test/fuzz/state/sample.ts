@@ -33,7 +33,7 @@ export function sidecarOn(state: StateDefinition, logger: Logger): Sidecar {
 export async function fill(sidecar: Sidecar): Promise<void> {
   const { pubsub, jobs, workflows } = sidecar;
   for (const topic of SAMPLE.topics) {
-    await pubsub.addGroup({ pubsubName: PUBSUB, topic, group: 'shop' });
+    await pubsub.queues.addGroup({ pubsubName: PUBSUB, topic, group: 'shop' });
     for (let index = 0; index < SAMPLE.messagesPerTopic; index++)
       await pubsub.publish(PUBSUB, topic, idOf(topic, index), { metadata: { colour: 'blue' } });
   }
@@ -112,8 +112,8 @@ export class Examination {
       await this.#has(`finished-${index}`, () => this.#finished(`finished-${index}`));
     const waiting = Array.from({ length: SAMPLE.waiting }, (_, index) => `waiting-${index}`);
     await Promise.all(waiting.map((id) => this.#has(id, () => this.#wakened(id))));
-    await this.#heard('list of jobs', () => jobs.list());
-    await this.#heard('list of workflows', () => workflows.list());
+    await this.#heard('list of jobs', () => jobs.listPage());
+    await this.#heard('list of workflows', () => workflows.listPage());
     const came = (topic: string): number => this.#delivered.get(topic)?.size ?? 0;
     await until(() => topics.every((topic) => came(topic) >= messagesPerTopic), 400);
     for (const topic of topics)

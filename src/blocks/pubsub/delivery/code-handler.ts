@@ -4,6 +4,7 @@ import type { CodeCall } from '../../../util/code-calls.ts';
 import { isPromise, parseWith } from '../../../util/standard-schema.ts';
 import type { TopicDefinition } from '../publishing/topic.ts';
 import { type DeliveryOutcome, drop, noEvent, returnedOutcome } from './outcome.ts';
+import type { ReceivedEvent } from './received-event.ts';
 import type { DeliverToCode } from './send-to-code.ts';
 import type { DeliveryContext, MessageHandler, TopicContext, TopicHandler } from './subscription.ts';
 
@@ -16,7 +17,7 @@ export type MakeDeliver = (eventClass: EventClass) => DeliverToCode;
 /** For a function that receives events. */
 export function deliverEvents<T>(handler: MessageHandler<T>): MakeDeliver {
   return (eventClass) => async (read, delivery, call) => {
-    let event: CloudEvent<T>;
+    let event: ReceivedEvent<T>;
     try {
       event = toCloudEvent<T>(eventClass, read());
     } catch (error) {
@@ -83,15 +84,15 @@ class Context implements DeliveryContext {
 
 /** Makes the event when it is asked for: that takes longer than all else. */
 class DataContext extends Context implements TopicContext {
-  readonly #makeEvent: () => CloudEvent<unknown>;
-  #event: CloudEvent<unknown> | undefined;
+  readonly #makeEvent: () => ReceivedEvent;
+  #event: ReceivedEvent | undefined;
 
-  constructor(delivery: Delivery, call: CodeCall, makeEvent: () => CloudEvent<unknown>) {
+  constructor(delivery: Delivery, call: CodeCall, makeEvent: () => ReceivedEvent) {
     super(delivery, call);
     this.#makeEvent = makeEvent;
   }
 
-  get event(): CloudEvent<unknown> {
+  get event(): ReceivedEvent {
     this.#event ??= this.#makeEvent();
     return this.#event;
   }
@@ -106,9 +107,10 @@ function dataOf(event: object): unknown {
  * Not strict: an extension may have any name and type on its way through. Those with the name of a method are left out,
  * since they would hide it; `__proto__` would hide all.
  */
-function toCloudEvent<T>(Event: EventClass, event: unknown): CloudEvent<T> {
+function toCloudEvent<T>(Event: EventClass, event: unknown): ReceivedEvent<T> {
   const { data_base64, ...attributes } = event as Record<string, unknown>;
   for (const name of Object.keys(attributes)) if (name in Event.prototype) delete attributes[name];
   const data = typeof data_base64 === 'string' ? { data: Buffer.from(data_base64, 'base64') } : {};
-  return new Event({ ...attributes, ...data } as ConstructorParameters<typeof CloudEvent<T>>[0], false);
+  const made = new Event({ ...attributes, ...data } as ConstructorParameters<typeof CloudEvent<T>>[0], false);
+  return made as unknown as ReceivedEvent<T>;
 }

@@ -1,4 +1,3 @@
-import type { CloudEvent } from 'cloudevents';
 import type { DeadLetterOrigin, Message } from '../../../components/pubsub.ts';
 import { DEFAULT_MAX_CRASHES } from '../../../util/crashes.ts';
 import { type Duration, msOf } from '../../../util/duration.ts';
@@ -8,6 +7,7 @@ import { DURATION, NOT_NEGATIVE, POSITIVE, POSITIVE_DURATION, type SchemasOf } f
 import { RETRY_SCHEMA, type RetryOptions } from '../../../util/retry-options.ts';
 import { validator } from '../../../util/schema.ts';
 import type { Wire } from '../../../wire.ts';
+import type { ReceivedEvent } from './received-event.ts';
 
 /** A rule of a subscription: where a message goes when an expression holds. @public */
 export interface RouteRule {
@@ -108,12 +108,12 @@ export interface DeliveryContext {
  *
  * @public
  */
-export type MessageHandler<T> = (event: CloudEvent<T>, context: DeliveryContext) => unknown;
+export type MessageHandler<T> = (event: ReceivedEvent<T>, context: DeliveryContext) => unknown;
 
 /** The second argument of the function of a typed topic, beside the data. @public */
 export interface TopicContext extends DeliveryContext {
   /** The event that had the data. Its own `data` are as they came, before the schema. */
-  readonly event: CloudEvent<unknown>;
+  readonly event: ReceivedEvent;
 }
 
 /** Processes the data of a message of a typed topic. What it returns means what it does for {@link MessageHandler}. @public */

@@ -19,6 +19,8 @@ const DEFAULT_LIMIT = 50;
 export interface QueueOperationsDeps {
   readonly pubsubs: ReadonlyMap<string, SubscribablePubSub>;
   readonly logger: Logger;
+  /** Throws if the sidecar accepts no work now. */
+  readonly admit: () => void;
 }
 
 /** Reads and changes the queues of the components, to operate the application. */
@@ -122,7 +124,8 @@ export class QueueOperations {
   }
 
   #access(pubsubName: string): QueueAccess {
-    const { pubsubs } = this.#deps;
+    const { pubsubs, admit } = this.#deps;
+    admit();
     const pubsub = pubsubs.get(pubsubName);
     if (pubsub === undefined)
       throw pubsubNotFound(pubsubName, NO_METADATA, { hint: knownNames(pubsubName, pubsubs.keys()) });

@@ -18,7 +18,7 @@ export interface QueueInfo extends QueueRef {
   readonly oldestAt?: number;
   /** Subscriptions of this process that take its messages. */
   readonly consumers: number;
-  /** Whether it is paused, see {@link PubSub.pause}. */
+  /** Whether it is paused, see {@link Queues.pause}. */
   readonly isPaused: boolean;
   /** Whether it keeps dead letters because their topic has no subscription. */
   readonly keepsDeadLetters: boolean;
@@ -59,7 +59,7 @@ export interface DeadLetterFilter extends Partial<Pick<DeadLetterOrigin, 'topic'
 /** Messages of a queue: by their keys, all, or dead letters by their origin. @public */
 export type MessageSelection = readonly string[] | 'all' | DeadLetterFilter;
 
-/** Options of {@link PubSub.redeliver}. @public */
+/** Options of {@link Queues.redeliver}. @public */
 export interface RedeliverOptions {
   /**
    * The new data of the message, for one key only: bytes, text or a JSON value. The other attributes of its CloudEvent

@@ -62,9 +62,13 @@ export const FILTER_FIELDS: OptionFields<WorkflowFilter> = {
   since: INSTANT,
   parentId: ANYTHING,
 };
-const LIST_FIELDS: OptionFields<WorkflowListOptions> = {
+/** Of a list without pages. */
+export const EACH_FIELDS: OptionFields<Omit<WorkflowListOptions, 'cursor' | 'limit'>> = {
   ...FILTER_FIELDS,
   reverse: BOOLEAN,
+};
+const LIST_FIELDS: OptionFields<WorkflowListOptions> = {
+  ...EACH_FIELDS,
   // That of a page is the ID of an instance, which may be gone by now.
   cursor: field((value) => typeof value === 'string' && canBeInstanceId(value), 'that of a page'),
   limit: whole(1, MAX_LIMIT),
@@ -77,7 +81,7 @@ export async function listInstances(
   { store, pool }: Pick<Engine, 'store' | 'pool'>,
   options: WorkflowListOptions,
 ): Promise<WorkflowPage> {
-  checkOptions('options of list', options, LIST_FIELDS, invalidArgument);
+  checkOptions('options of listPage', options, LIST_FIELDS, invalidArgument);
   const { limit = DEFAULT_LIMIT, prefix = '', parentId, reverse = false } = options;
   checkNamePage({ prefix, cursor: options.cursor });
   const isAsked = matcherOf(options);

@@ -58,7 +58,7 @@ test('it does not hide the others in a list, is an error when it is read, and ca
   await using world = await withDamage('due', half);
   const { jobs } = world.sidecar;
   await jobs.schedule('other', { dueTime: '1h' });
-  expect((await jobs.list()).jobs.map(({ name }) => name)).toContain('other');
+  expect((await jobs.listPage()).jobs.map(({ name }) => name)).toContain('other');
   await expect(jobs.get('bad')).rejects.toThrow(/!bad!" is damaged \(/);
   expect(await jobs.delete('bad')).toBe(true);
   expect(await jobs.get('bad')).toBeUndefined();
@@ -96,7 +96,8 @@ test.each<[what: string, part: 'job' | 'due', change: (value: Buffer) => Buffer 
 ])('a pointer that %s does not hide the others, and can be deleted', async (_what, part, change, problem) => {
   await using world = await withDamage(part, change, { dueTime: '1h' });
   const { jobs } = world.sidecar;
-  for (let times = 0; times < 2; times++) expect((await jobs.list()).jobs.map(({ name }) => name)).toEqual(['good']);
+  for (let times = 0; times < 2; times++)
+    expect((await jobs.listPage()).jobs.map(({ name }) => name)).toEqual(['good']);
   expect(world.logger.at('error').map(({ message, details }) => [message, details['key']])).toEqual([
     [
       'a stored job cannot be found by its name: lists leave it out until it is deleted',
@@ -109,5 +110,5 @@ test.each<[what: string, part: 'job' | 'due', change: (value: Buffer) => Buffer 
   expect(await world.store.size()).toBe(3);
   expect([await jobs.get('bad'), await jobs.delete('bad')]).toEqual([undefined, false]);
   await jobs.schedule('bad', { dueTime: '1h' });
-  expect((await jobs.list()).jobs.map(({ name }) => name)).toEqual(['bad', 'good']);
+  expect((await jobs.listPage()).jobs.map(({ name }) => name)).toEqual(['bad', 'good']);
 });

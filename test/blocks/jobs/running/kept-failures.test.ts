@@ -34,7 +34,7 @@ describe('a job that runs once and has failed for good', () => {
       lastRun: { outcome: 'failed', at: failedAt, attempt: 4, reason: 'the mail server is down' },
     };
     expect(await jobs.get('reminder')).toMatchObject({ ...info, data: ONCE.data });
-    const { jobs: listed } = await jobs.list();
+    const { jobs: listed } = await jobs.listPage();
     expect(listed).toMatchObject([info]);
     expect(listed[0]).not.toHaveProperty('nextRunAt');
     await world.clock.advance(failedAt + WEEK_MS - world.clock.now());
@@ -66,7 +66,7 @@ describe('a job that runs once and has failed for good', () => {
     await world.sidecar.jobs.schedule('large', { dueTime: '1s', data });
     await world.clock.advance('1m');
     await world.restart('1h');
-    expect((await world.sidecar.jobs.list()).jobs.map(({ name }) => name)).toEqual(['large', 'reminder']);
+    expect((await world.sidecar.jobs.listPage()).jobs.map(({ name }) => name)).toEqual(['large', 'reminder']);
     expect((await world.sidecar.jobs.get('large'))?.data).toBe(data);
     await world.restart('8d');
     await world.clock.advance('1s');

@@ -182,7 +182,7 @@ class Disturbed {
 
   async result(): Promise<unknown> {
     const { workflows } = this.sidecar;
-    const { instances } = await workflows.list();
+    const { instances } = await workflows.listPage();
     const all = [];
     for (const { instanceId, status, output, failure } of instances) {
       const history = await workflows.history(instanceId);

@@ -137,7 +137,7 @@ describe('an activity that is not registered', () => {
   test('is told in the list and over HTTP', async () => {
     await using world = await workflowWorld(lacking);
     await world.run('shop', 'a');
-    expect((await world.sidecar.workflows.list()).instances).toMatchObject([WAITING]);
+    expect((await world.sidecar.workflows.listPage()).instances).toMatchObject([WAITING]);
     const { body } = await world.sidecar.handle(request('GET', '/v1.0/workflows/sidecar/one'));
     expect(JSON.parse(Buffer.from(body as Uint8Array).toString())).toMatchObject({
       runtimeStatus: 'RUNNING',

@@ -12,12 +12,12 @@ test('more instances than are kept in memory sleep, and each wakes in time', asy
   await Promise.all(ids.map((instanceId) => workflows.start('flow', undefined, { instanceId })));
   const at = world.clock.now();
   await world.clock.advance(59_999);
-  expect((await workflows.list({ status: 'COMPLETED' })).instances).toEqual([]);
+  expect((await workflows.listPage({ status: 'COMPLETED' })).instances).toEqual([]);
   await world.clock.advance(1);
   await world.clock.settled();
   let done = 0;
   for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-    const page: Awaited<ReturnType<typeof workflows.list>> = await workflows.list({
+    const page: Awaited<ReturnType<typeof workflows.listPage>> = await workflows.listPage({
       limit: 1_000,
       ...(cursor === '' ? {} : { cursor }),
     });

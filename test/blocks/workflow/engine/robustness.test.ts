@@ -240,7 +240,7 @@ describe('reading', () => {
     const ids: string[] = [];
     let pages = 0;
     for (let cursor: string | undefined = ''; cursor !== undefined; pages++) {
-      const page: Awaited<ReturnType<typeof workflows.list>> = await workflows.list({
+      const page: Awaited<ReturnType<typeof workflows.listPage>> = await workflows.listPage({
         limit: 4,
         status: 'COMPLETED',
         ...(cursor === '' ? {} : { cursor }),
@@ -250,7 +250,7 @@ describe('reading', () => {
     }
     expect([ids.length, new Set(ids).size]).toEqual([20, 20]);
     expect(pages).toBeLessThanOrEqual(6);
-    const waiting = await workflows.list({ name: 'waiting' });
+    const waiting = await workflows.listPage({ name: 'waiting' });
     expect(waiting.instances.map(({ instanceId }) => instanceId)).toEqual(['i00', 'i05', 'i10', 'i15', 'i20']);
   });
 });

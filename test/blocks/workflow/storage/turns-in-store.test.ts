@@ -74,7 +74,7 @@ describe('turns that only add to the history', () => {
       const shown = { status: 'RUNNING', lastUpdatedAt: createdAt + passed * 1_000 };
       for (const { workflows } of [sidecar, other]) {
         expect(await workflows.get('one')).toMatchObject(shown);
-        expect((await workflows.list()).instances).toMatchObject([shown]);
+        expect((await workflows.listPage()).instances).toMatchObject([shown]);
       }
     }
     expect(await other.workflows.get('one')).toMatchObject({ customStatus: 'half' });
@@ -115,7 +115,7 @@ describe('turns of one moment', () => {
     };
     await Promise.all(IDS.map((instanceId, input) => world.sidecar.workflows.start(flow, input, { instanceId })));
     expect(commits).toBe(1);
-    expect((await world.sidecar.workflows.list()).instances).toHaveLength(IDS.length);
+    expect((await world.sidecar.workflows.listPage()).instances).toHaveLength(IDS.length);
   });
 
   test('do not fail with one of them whose ID is taken', async () => {
