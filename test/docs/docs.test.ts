@@ -92,7 +92,7 @@ test('the test of two hours that docs/testing.md shows passes', async () => {
 
 test('the recipes of docs/testing.md pass', async () => {
   const recipes = codeOf('docs/testing.md', '## Recipes');
-  const imports = `import { defineActivity, defineWorkflow, memoryPubSub, Sidecar } from 'insidecar';\nimport { virtualClock } from 'insidecar/testing';\n`;
+  const imports = `import { defineActivity, defineJob, defineWorkflow, memoryPubSub, Sidecar } from 'insidecar';\nimport { virtualClock } from 'insidecar/testing';\n`;
   const output = start('recipes', RUNNER + imports + recipes.join('\n'));
   await expect.poll(output, PATIENCE).toContain('exit code');
   expect(recipes.length).toBe(6);

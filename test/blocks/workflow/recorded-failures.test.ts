@@ -46,7 +46,7 @@ describe('a workflow that does not catch what its activity has thrown', () => {
     expect(world.logger.at('warn')).toMatchObject([
       { message: 'a workflow failed', details: { stackTrace: failure?.stackTrace } },
     ]);
-    expect(world.emitted('workflowFailed')).toMatchObject([{ failure }]);
+    expect(world.emitted('workflowFailed')).toMatchObject([{ error: failure }]);
   });
 
   test('fails alike when its history is replayed', async () => {
