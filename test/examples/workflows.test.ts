@@ -1,17 +1,5 @@
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-
-function outputOf(name: string): string {
-  const program = fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
-  const env = { ...process.env, NODE_ENV: '', NODE_V8_COVERAGE: '', NODE_OPTIONS: '' };
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', program], {
-    env,
-    encoding: 'utf8',
-  });
-  expect([status, stderr]).toEqual([0, '']);
-  return stdout;
-}
+import { outputOf } from './output-of.ts';
 
 test('workflow-saga.ts: what was done is undone, last first', () => {
   const [first = '', second = '', third = ''] = outputOf('workflow-saga.ts')

@@ -1,0 +1,31 @@
+/** A thousand activities, twenty at a time. Run with `npx tsx examples/tasks/7-fan-out.ts`. */
+import { defineActivity, defineWorkflow, Sidecar } from 'insidecar';
+
+let running = 0;
+let most = 0;
+const resize = defineActivity('resize', async (image: number) => {
+  most = Math.max(most, ++running);
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  running--;
+  return image * 2;
+});
+const gallery = defineWorkflow('gallery', async (ctx, images: readonly number[]) => {
+  let sum = 0;
+  const left = images.values(); // of all lanes: each takes the next one
+  const lane = async () => {
+    for (const image of left) {
+      const size = await ctx.callActivity(resize, image);
+      sum += size;
+    }
+  };
+  await Promise.all(Array.from({ length: 20 }, lane));
+  return sum;
+});
+
+const sidecar = new Sidecar({ appId: 'gallery' });
+sidecar.register(gallery, resize);
+await sidecar.start();
+const images = Array.from({ length: 1_000 }, (_image, index) => index);
+const run = await sidecar.workflows.start(gallery, images);
+console.log(`sum ${await run.result()}, at most ${most} at a time`);
+await sidecar.stop();
