@@ -34,7 +34,7 @@ test('options are accepted, and workflows run, when all objects have one more fi
 /** A program that uses every block over the built package, and says what came of it. */
 const PROGRAM = `
   EXTEND;
-  const { defineWorkflow, memoryPubSub, Sidecar } = require('./dist/index.cjs');
+  const { defineJob, defineWorkflow, memoryPubSub, Sidecar } = require('./dist/index.cjs');
   const { virtualClock } = require('./dist/testing.cjs');
   const { equal, throws } = require('node:assert/strict');
   async function main() {

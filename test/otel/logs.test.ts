@@ -29,7 +29,7 @@ test('a line of the default logger about a message has the IDs of the span of it
   await expect.poll(() => recorded.named('process orders').length).toBe(1);
 
   const { traceId, spanId } = recorded.one('process orders').spanContext();
-  expect(lines.filter(({ message }) => message === 'message not processed')).toMatchObject([
+  expect(lines.filter(({ msg }) => msg === 'message not processed')).toMatchObject([
     { trace_id: traceId, span_id: spanId, trace_flags: '01' },
   ]);
 });

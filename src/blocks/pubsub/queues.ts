@@ -12,7 +12,7 @@ import type {
   RedeliverOptions,
 } from './operating/queue-types.ts';
 
-const LIST_FIELDS: OptionFields<{ readonly pubsubName?: string; readonly topic?: string }> = {
+const LIST_FIELDS: OptionFields<{ readonly pubsubName?: string | undefined; readonly topic?: string | undefined }> = {
   pubsubName: ANYTHING,
   topic: ANYTHING,
 };
@@ -45,7 +45,9 @@ export class Queues {
    *   console.log(`${topic} → ${group}: ${ready} ready`);
    * ```
    */
-  async list(options: { readonly pubsubName?: string; readonly topic?: string } = {}): Promise<readonly QueueInfo[]> {
+  async list(
+    options: { readonly pubsubName?: string | undefined; readonly topic?: string | undefined } = {},
+  ): Promise<readonly QueueInfo[]> {
     checkOptions('options of list', options, LIST_FIELDS, invalidArgument);
     this.#admit();
     return this.operations.list(options.pubsubName, options.topic);

@@ -16,13 +16,13 @@ export interface ReceivedEvent<T = unknown> {
   /** The data: a JSON value, text or bytes, as the content type says. */
   readonly data: T;
   /** The media type of the data. */
-  readonly datacontenttype?: string;
+  readonly datacontenttype?: string | undefined;
   /** The schema of the data. */
-  readonly dataschema?: string;
+  readonly dataschema?: string | undefined;
   /** What it is about. */
-  readonly subject?: string;
+  readonly subject?: string | undefined;
   /** When it happened: an RFC 3339 instant. */
-  readonly time?: string;
+  readonly time?: string | undefined;
   /** Extensions, such as `topic`, `pubsubname`, `traceparent`, and those of the publisher. */
   readonly [extension: string]: unknown;
 }
