@@ -220,7 +220,7 @@ describe.each(FIXTURES)('the state of %s', (fixture) => {
     await using state = new OldDirectory(fixture);
     const run = async (...args: readonly string[]): Promise<string> => {
       const { code, stdout, stderr } = await runHere([...args, '--app-id', 'shop', '--state-path', state.path]);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: `shop is stopped, state in ${state.path}\n` });
       return stdout;
     };
     expect(await run('queues')).toMatch(/^failed\/shop +3 /m);
