@@ -298,6 +298,8 @@ describe('a stop on a virtual clock', () => {
   });
 
   test.each([-1, Number.NaN])('is not told to wait %d ms', (gracePeriodMs) => {
-    expect(() => virtualClock({ gracePeriod: gracePeriodMs })).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' }));
+    expect(() => virtualClock({ gracePeriod: gracePeriodMs })).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' }),
+    );
   });
 });

@@ -129,5 +129,7 @@ test.each([
   () => postgresqlState({ connection: 'postgresql://db', durability: 'none' as 'server' }),
   () => redisState({ url: 'redis://db', durability: 'none' as 'server' }),
 ])('durability is "synced" or "server"', (make) => {
-  expect(make).toThrow(/^durability in options of (postgresqlState|redisState) is "none": expected one of synced, server$/);
+  expect(make).toThrow(
+    /^durability in options of (postgresqlState|redisState) is "none": expected one of synced, server$/,
+  );
 });

@@ -95,5 +95,5 @@ test.each([
   () => postgresqlState({ connection: 'postgresql://db', onCall: 'me' as unknown as () => void }),
   () => redisState({ url: 'redis://db', onCall: 'me' as unknown as () => void }),
 ])('onCall is a function', (make) => {
-  expect(make).toThrow(/^onCall in options of (postgresql|redis) is "me": expected a function$/);
+  expect(make).toThrow(/^onCall in options of (postgresqlState|redisState) is "me": expected a function$/);
 });
