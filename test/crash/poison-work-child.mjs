@@ -16,7 +16,7 @@ const sidecar = new Sidecar({ appId: 'crash', state: embeddedState({ path }), lo
 const activity = defineActivity('poison', (_input, context) => die(context));
 const workflow = defineWorkflow('work', (context) => context.callActivity(activity));
 sidecar.workflows.register(workflow, activity);
-sidecar.register(defineJob('poison', die));
+sidecar.register(defineJob('poison', (_data, context) => die(context)));
 const failed = new Promise((resolve) => {
   sidecar.events.on(kind === 'job' ? 'jobDropped' : 'activityFailed', ({ reason }) => resolve(reason));
 });

@@ -36,7 +36,7 @@ interface Bulk {
 
 test.each([
   { what: 'one by one', bulkSubscribe: { enabled: false } },
-  { what: 'in bulk', bulkSubscribe: { enabled: true, maxMessagesCount: MESSAGES, maxAwaitDurationMs: 20 } },
+  { what: 'in bulk', bulkSubscribe: { enabled: true, maxMessagesCount: MESSAGES, maxAwaitDuration: 20 } },
 ])(
   'messages with long rules that arrive together, $what, leave the event loop to others between them',
   async ({ bulkSubscribe }) => {
