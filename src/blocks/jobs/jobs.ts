@@ -117,8 +117,10 @@ export class Jobs {
     if (schedule !== undefined)
       throw invalidArgument(`job ${JSON.stringify(name)} has a schedule of its own: run() runs it now`);
     const fields = this.#service.parser.parseOptions({ ...(failurePolicy && { failurePolicy }), ...rest });
-    const sent: unknown = fields.data === undefined ? undefined : JSON.parse(fields.data);
-    await parseWith(schema, sent, (problem) => misfit(name, problem));
+    if (schema !== undefined) {
+      const sent: unknown = fields.data === undefined ? undefined : JSON.parse(fields.data);
+      await parseWith(schema, sent, (problem) => misfit(name, problem));
+    }
     return this.#service.schedule(name, fields);
   }
 

@@ -70,7 +70,7 @@ export function nameOfEvent(event: EventOrName): string {
  */
 export async function textOfEvent(event: EventOrName, data: unknown): Promise<Payload> {
   const text = textOfValue(data, 'the event');
-  if (isDefinition(event))
+  if (isDefinition(event) && event.schema !== undefined)
     await parseWith(event.schema, valueOfText(text), (problem) =>
       invalidData(`the data of event ${JSON.stringify(event.name)} ${problem}`),
     );
