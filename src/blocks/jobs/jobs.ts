@@ -177,8 +177,7 @@ export class Jobs {
   list(options: Pick<JobListOptions, 'prefix'> = {}): AsyncIterable<JobInfo> {
     return eachOf(async (cursor) => {
       checkOptions('options of list', options, { prefix: LIST_FIELDS.prefix }, invalidArgument);
-      const page = { ...options, ...(cursor === undefined ? undefined : { cursor }) };
-      const { jobs, cursor: next } = await this.listPage(page);
+      const { jobs, cursor: next } = await this.listPage({ ...options, cursor });
       return { items: jobs, cursor: next };
     });
   }

@@ -66,8 +66,7 @@ export class Queues {
    */
   messages(queue: QueueRef, options: Pick<QueuePageOptions, 'state' | 'reverse'> = {}): AsyncIterable<QueueEntry> {
     return eachOf(async (cursor) => {
-      const page = { ...options, limit: PAGE, ...(cursor === undefined ? undefined : { cursor }) };
-      const { messages, cursor: next } = await this.messagesPage(queue, page);
+      const { messages, cursor: next } = await this.messagesPage(queue, { ...options, limit: PAGE, cursor });
       return { items: messages, cursor: next };
     });
   }

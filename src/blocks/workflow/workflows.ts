@@ -373,7 +373,7 @@ export class Workflows {
   list(options: Omit<WorkflowListOptions, 'cursor' | 'limit'> = {}): AsyncIterable<WorkflowState> {
     return eachOf(async (cursor) => {
       checkOptions('options of list', options, EACH_FIELDS, invalidArgument);
-      const page = await this.listPage({ ...options, ...(cursor === undefined ? undefined : { cursor }) });
+      const page = await this.listPage({ ...options, cursor });
       return { items: page.instances, cursor: page.cursor };
     });
   }

@@ -114,7 +114,7 @@ export class DeadLetters {
     const { places, matches } = await this.#find(filter);
     for (const place of places) {
       const entries = eachOf(async (cursor) => {
-        const page = await queues.read(place, { limit: PAGE, ...(cursor === undefined ? undefined : { cursor }) });
+        const page = await queues.read(place, { limit: PAGE, cursor });
         return { items: page.messages, cursor: page.cursor };
       });
       for await (const entry of entries) if (matches(entry)) yield new DeadLetter(queues, place, entry);
