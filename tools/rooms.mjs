@@ -88,6 +88,7 @@ export const ROOMS = {
   'blocks/dapr-only': block('Answers for APIs of Dapr that are not here.'),
   'blocks/health': block('Health of the sidecar.'),
   'blocks/invocation': block('Calls to applications, endpoints and URLs.'),
+  'blocks/actors': block('Virtual actors.'),
   'blocks/jobs': block('Jobs.'),
   'blocks/metadata': block('Metadata.'),
   'blocks/placement': block('The table of hosts.'),
@@ -143,6 +144,7 @@ export const ROOMS = {
  * has what a room does not import although it stands above.
  */
 export const LEVELS = {
+  'blocks/actors': { order: ['model', 'turns', 'storage', 'reminders', 'hosting', 'forwarding'] },
   'blocks/pubsub': { order: ['publishing', 'delivery', 'operating'] },
   'blocks/jobs': { order: ['model', 'running'] },
   timed: { order: ['job.ts', 'planning', 'running'] },

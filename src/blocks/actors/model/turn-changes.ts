@@ -1,0 +1,25 @@
+import type { Precondition, Put } from '../../../state/store.ts';
+import type { ActorAddress } from './address.ts';
+
+/**
+ * A part of the commit that ends a turn of an actor in code. The turn adds the fence of the actor's shard. If a
+ * precondition does not hold, the parts are prepared and committed once more.
+ */
+export interface TurnPart {
+  readonly require: readonly Precondition[];
+  readonly put: readonly Put[];
+  readonly delete: readonly string[];
+  /** Called once the commit is durable, with the version of its entries. */
+  readonly committed: (version: number) => void;
+}
+
+/** A reminder that a turn sets or deletes. `Fields` are those of a reminder, checked. */
+export type ReminderChange<Fields> =
+  | { readonly type: 'set'; readonly name: string; readonly fields: Fields }
+  | { readonly type: 'delete'; readonly name: string };
+
+/** Prepares the reminders that a turn has changed, for its commit. */
+export type PrepareReminders<Fields> = (
+  address: ActorAddress,
+  changes: readonly ReminderChange<Fields>[],
+) => Promise<TurnPart>;
