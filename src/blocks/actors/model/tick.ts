@@ -10,6 +10,11 @@ export interface ActorTick {
   readonly body: Uint8Array;
   /** Cancels a tick that still waits for its turn. One that has begun ends with the answer of the actor. */
   readonly cancel: CancelToken;
+  /**
+   * Called when the turn begins, before the actor is: at once, before `runTurn` returns, if the actor is free. Answers
+   * whether the tick is still wanted; if not, it is `brokenOff` and the actor is not called.
+   */
+  readonly begins: () => boolean | Promise<boolean>;
 }
 
 /** How a tick has ended. */
