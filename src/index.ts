@@ -126,6 +126,7 @@ export type {
   CallChildOptions,
   ContinueAsNewOptions,
   InputAnd,
+  MapOptions,
   WaitForEventOptions,
   WorkflowContext,
 } from './blocks/workflow/model/context.ts';

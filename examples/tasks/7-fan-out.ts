@@ -10,16 +10,8 @@ const resize = defineActivity('resize', async (image: number) => {
   return image * 2;
 });
 const gallery = defineWorkflow('gallery', async (ctx, images: readonly number[]) => {
-  let sum = 0;
-  const left = images.values(); // of all lanes: each takes the next one
-  const lane = async () => {
-    for (const image of left) {
-      const size = await ctx.callActivity(resize, image);
-      sum += size;
-    }
-  };
-  await Promise.all(Array.from({ length: 20 }, lane));
-  return sum;
+  const sizes = await ctx.map(images, (image) => ctx.callActivity(resize, image), { concurrency: 20 });
+  return sizes.reduce((sum, size) => sum + size, 0);
 });
 
 const sidecar = new Sidecar({ appId: 'gallery' });

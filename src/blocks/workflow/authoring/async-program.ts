@@ -9,6 +9,7 @@ import type {
   CallActivityOptions,
   CallChildOptions,
   ContinueAsNewOptions,
+  MapOptions,
   WaitForEventOptions,
   WorkflowContext,
 } from '../model/context.ts';
@@ -25,6 +26,7 @@ import { type Payload, textOfValue, valueOfText } from '../model/payload.ts';
 import { taskRetryOf } from '../model/retry.ts';
 import type { Execution, Program, Task } from '../replay/execution.ts';
 import { DurablePromise } from './durable-promise.ts';
+import { concurrencyOf, mapItems } from './map-items.ts';
 import { Race } from './race.ts';
 
 /** An activity as a call means it. */
@@ -165,6 +167,14 @@ class AsyncContext implements WorkflowContext {
 
   race<const T extends readonly unknown[]>(values: T): Promise<Awaited<T[number]>> {
     return Race.race(values);
+  }
+
+  map<Item, Result>(
+    items: readonly Item[],
+    fn: (item: Item, index: number) => Result,
+    options: MapOptions = NO_OPTIONS,
+  ): Promise<Awaited<Result>[]> {
+    return watched(mapItems(items, fn, concurrencyOf(items, fn, options)));
   }
 
   now(): number {

@@ -37,6 +37,12 @@ export interface ContinueAsNewOptions {
   readonly keepEvents?: boolean | undefined;
 }
 
+/** Options of {@link WorkflowContext.map}. @public */
+export interface MapOptions {
+  /** How many items are worked on at the same time: a whole number of 1 or more, or `Infinity`. Default 10. */
+  readonly concurrency?: number | undefined;
+}
+
 /** The input is optional if its type allows `undefined`. @public */
 export type InputAnd<Input, Options> = undefined extends Input
   ? [input?: Input, options?: Options]
@@ -126,6 +132,28 @@ export interface WorkflowContext {
   any<const T extends readonly unknown[]>(values: T): Promise<Awaited<T[number]>>;
   /** Like `Promise.race`, without unhandled rejections. Events that lose go along with `continueAsNew`. */
   race<const T extends readonly unknown[]>(values: T): Promise<Awaited<T[number]>>;
+
+  /**
+   * Calls a function for each item, for a few of them at the same time; the results are in the order of the items. The
+   * function is workflow code: what it calls is durable, and the next item begins when the one before is done.
+   *
+   * After a failure no further item begins. The promise rejects with the first failure when all that have begun have
+   * ended, and causes no unhandled rejection while no code waits for it.
+   *
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for items that are no array, a function that is none, and wrong options.
+   * @example
+   * ```ts
+   * const resize = defineActivity('resize', async (url: string) => `${url}?small`);
+   * defineWorkflow('album', (ctx, urls: string[]) =>
+   *   ctx.map(urls, (url) => ctx.callActivity(resize, url), { concurrency: 4 }),
+   * );
+   * ```
+   */
+  map<Item, Result>(
+    items: readonly Item[],
+    fn: (item: Item, index: number) => Result,
+    options?: MapOptions,
+  ): Promise<Awaited<Result>[]>;
 
   /** The instant of the current turn, in milliseconds since 1970. Use it instead of `Date.now()`. */
   now(): number;
