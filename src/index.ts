@@ -70,9 +70,14 @@ export type {
 } from './blocks/metadata/metadata.ts';
 export type { PlacementOptions } from './blocks/placement/options.ts';
 export type { HostInfo, Placement, PlacementHost, PlacementTable } from './blocks/placement/placement.ts';
+export type { BulkContext, BulkHandler, BulkSubscribeEntry } from './blocks/pubsub/delivery/bulk-handler.ts';
 export { defineSubscription, type SubscriptionDefinition } from './blocks/pubsub/delivery/define-subscription.ts';
 export type { ReceivedEvent } from './blocks/pubsub/delivery/received-event.ts';
-export type { SubscribeOptions, Subscription } from './blocks/pubsub/delivery/subscribe-options.ts';
+export type {
+  SubscribeBulkOptions,
+  SubscribeOptions,
+  Subscription,
+} from './blocks/pubsub/delivery/subscribe-options.ts';
 export type {
   BulkSubscribeOptions,
   DeliveryContext,

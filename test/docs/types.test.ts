@@ -25,6 +25,8 @@ declare function alarm(...details: unknown[]): void;
 declare function ship(order: unknown, signal: AbortSignal): Promise<void>;
 declare function sendReport(to: string): Promise<void>;
 declare function remind(...details: unknown[]): Promise<void>;
+declare function insert(rows: readonly unknown[]): Promise<void>;
+declare function count(click: object): Promise<void>;
 declare function apply(...values: unknown[]): void;
 declare function makeReport(): Promise<void>;
 declare function startMyBroker(): Promise<unknown>;

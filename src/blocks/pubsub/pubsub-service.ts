@@ -155,9 +155,9 @@ export class PubSubService implements BlockService {
     if (!this.#isOpen && !this.#hasStopped) return this.attach(options, makeDeliver);
     if (this.#hasBegun || this.#hasStopped) this.admit();
     const spec = this.#specInCode(options);
-    const deliverToCode = makeDeliver(await eventClass());
+    const code = makeDeliver(await eventClass());
     if (this.#hasStopped) this.admit();
-    return this.#subscriptions.addStreaming({ spec, deliverToCode });
+    return this.#subscriptions.addStreaming({ spec, code });
   }
 
   /** Notes a function for the start; call the returned function to take it back, or to end it. */
@@ -325,5 +325,5 @@ async function eventClass(): Promise<EventClass> {
 }
 
 function inCodeOf({ spec, makeDeliver }: Attached, event: EventClass): SubscriptionInCode {
-  return { spec, deliverToCode: makeDeliver(event) };
+  return { spec, code: makeDeliver(event) };
 }

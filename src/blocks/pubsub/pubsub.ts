@@ -1,8 +1,16 @@
+import { definedOnly } from '../../util/defined-only.ts';
 import { ANY_TEXT, checkOptions, invalidArgument, type OptionFields } from '../../util/option-fields.ts';
 import { NO_METADATA } from '../request-metadata.ts';
+import { type BulkHandler, deliverBatches } from './delivery/bulk-handler.ts';
 import { deliverData, deliverEvents, type MakeDeliver } from './delivery/code-handler.ts';
 import type { SubscriptionDefinition } from './delivery/define-subscription.ts';
-import { checkSubscribeOptions, type SubscribeOptions, type Subscription } from './delivery/subscribe-options.ts';
+import {
+  checkSubscribeBulkOptions,
+  checkSubscribeOptions,
+  type SubscribeBulkOptions,
+  type SubscribeOptions,
+  type Subscription,
+} from './delivery/subscribe-options.ts';
 import type { MessageHandler, RouteSubscription, TopicHandler } from './delivery/subscription.ts';
 import type { SubscriptionInfo } from './delivery/subscription-info.ts';
 import { type DeadLetter, DeadLetters, type DeadLettersFilter } from './operating/dead-letters.ts';
@@ -199,6 +207,48 @@ export class PubSub {
     return subscriptionOf(await this.#service.subscribe(options, makeDeliver));
   }
 
+  /**
+   * Like {@link PubSub.subscribe}, for batches: the function gets a list of messages, at most `maxMessagesCount`, and its
+   * result says which of them are done. A batch is delivered when it is full, or when its oldest message has waited for
+   * `maxAwaitDuration`; `concurrency` is the number of batches at a time. Order is not kept.
+   *
+   * Data that do not fit the schema of the topic are dead-lettered by themselves, and are not in the batch.
+   *
+   * @throws SidecarError as `subscribe` does.
+   * @example
+   * ```ts
+   * const clicks = defineTopic<{ page: string }>('clicks');
+   * await sidecar.pubsub.subscribeBulk(clicks, (entries) => insert(entries.map(({ data }) => data)), {
+   *   maxMessagesCount: 500,
+   *   maxAwaitDuration: '200ms',
+   * });
+   * ```
+   */
+  subscribeBulk<Output>(
+    topic: TopicDefinition<unknown, Output>,
+    handler: BulkHandler<Output>,
+    options?: SubscribeBulkOptions,
+  ): Promise<Subscription>;
+  /** Calls a function for batches of messages of the topic of a name. */
+  subscribeBulk<T = unknown>(
+    pubsubName: string,
+    topic: string,
+    handler: BulkHandler<T>,
+    options?: SubscribeBulkOptions,
+  ): Promise<Subscription>;
+  async subscribeBulk(to: TopicDefinition | string, ...rest: readonly unknown[]): Promise<Subscription> {
+    const isTyped = isDefinition(to);
+    if (isTyped) checkTopic(to, 'the topic of subscribeBulk');
+    const destination = isTyped ? this.#service.destinationOf(to) : { pubsubName: to, topic: rest[0] as string };
+    const topic = isTyped ? to : { name: destination.topic, schema: undefined };
+    const [handler, given = {}] = (isTyped ? rest : rest.slice(1)) as [BulkHandler<unknown>, SubscribeBulkOptions?];
+    checkSubscribeBulkOptions(destination.topic, handler, given);
+    const { maxMessagesCount, maxAwaitDuration, ...options } = given;
+    const bulkSubscribe = { enabled: true, ...definedOnly({ maxMessagesCount, maxAwaitDuration }) };
+    const inCode = { ...optionsInCode(destination, options), bulkSubscribe };
+    return subscriptionOf(await this.#service.subscribe(inCode, deliverBatches(topic, handler)));
+  }
+
   /** Adds a subscription before the start. @internal */
   attach({ topic, handler, options }: SubscriptionDefinition): void {
     const attached = this.#typed(topic, handler, options);
@@ -206,13 +256,16 @@ export class PubSub {
   }
 
   #byName(destination: PublishDestination, handler: unknown, given: unknown = {}): Prepared {
-    const options = optionsInCode(destination, handler, given as SubscribeOptions);
+    checkSubscribeOptions(destination.topic, handler, given as SubscribeOptions);
+    const options = optionsInCode(destination, given as SubscribeOptions);
     return { options, makeDeliver: deliverEvents(handler as MessageHandler<unknown>) };
   }
 
   #typed(topic: TopicDefinition, handler: unknown, given: unknown = {}): Prepared {
     checkTopic(topic, 'the topic of subscribe');
-    const options = optionsInCode(this.#service.destinationOf(topic), handler, given as SubscribeOptions);
+    const destination = this.#service.destinationOf(topic);
+    checkSubscribeOptions(destination.topic, handler, given as SubscribeOptions);
+    const options = optionsInCode(destination, given as SubscribeOptions);
     return { options, makeDeliver: deliverData(topic, handler as TopicHandler<unknown>) };
   }
 
@@ -305,13 +358,7 @@ function isDefinition(to: TopicDefinition | string): to is TopicDefinition {
   return typeof to === 'object' && to !== null;
 }
 
-/** @throws SidecarError `ERR_CONFIGURATION` */
-function optionsInCode(
-  { pubsubName, topic }: PublishDestination,
-  handler: unknown,
-  options: SubscribeOptions,
-): RouteSubscription {
-  checkSubscribeOptions(topic, handler, options);
+function optionsInCode({ pubsubName, topic }: PublishDestination, options: SubscribeOptions): RouteSubscription {
   const { rawPayload, metadata, ...rest } = options;
   const raw = rawPayload ? { rawPayload: 'true' } : {};
   return { pubsubname: pubsubName, topic, route: '/', metadata: { ...metadata, ...raw }, ...rest };

@@ -6,6 +6,7 @@ import {
   checkOptions,
   invalidConfiguration,
   type OptionFields,
+  whole,
 } from '../../../util/option-fields.ts';
 import { checkRetry, type RetryOptions } from '../../../util/retry-options.ts';
 
@@ -35,6 +36,14 @@ export interface SubscribeOptions {
   readonly competing?: boolean | undefined;
 }
 
+/** Options of a subscription in code to batches. @public */
+export interface SubscribeBulkOptions extends SubscribeOptions {
+  /** The most messages of a batch. Default 100. */
+  readonly maxMessagesCount?: number | undefined;
+  /** The longest that the oldest message of a batch waits for more, of 1 ms or more. Default `1s`. */
+  readonly maxAwaitDuration?: Duration | undefined;
+}
+
 /** A subscription in code. @public */
 export interface Subscription extends AsyncDisposable {
   /** Accepts no new messages and waits for those being processed. A second call is harmless. */
@@ -54,9 +63,22 @@ const SUBSCRIBE_FIELDS: OptionFields<SubscribeOptions> = {
   competing: ANYTHING,
 };
 
+const BULK_FIELDS: OptionFields<SubscribeBulkOptions> = {
+  ...SUBSCRIBE_FIELDS,
+  maxMessagesCount: whole(1),
+  maxAwaitDuration: ANYTHING,
+};
+
 /** @throws SidecarError `ERR_CONFIGURATION` for an unknown field, and for a handler that is not a function. */
 export function checkSubscribeOptions(topic: string, handler: unknown, options: SubscribeOptions): void {
   checkFunction(handler, `the handler of topic ${JSON.stringify(topic)}`);
   checkOptions('options of subscribe', options, SUBSCRIBE_FIELDS);
+  checkRetry(options.retry, 'options.retry', invalidConfiguration);
+}
+
+/** As {@link checkSubscribeOptions}. */
+export function checkSubscribeBulkOptions(topic: string, handler: unknown, options: SubscribeBulkOptions): void {
+  checkFunction(handler, `the handler of topic ${JSON.stringify(topic)}`);
+  checkOptions('options of subscribeBulk', options, BULK_FIELDS);
   checkRetry(options.retry, 'options.retry', invalidConfiguration);
 }

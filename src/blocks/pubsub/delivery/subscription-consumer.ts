@@ -24,13 +24,13 @@ import { rawObjectAsEvent } from './raw-object.ts';
 import { refusalOf } from './refusal.ts';
 import { ReturnHint } from './return-hint.ts';
 import { RouteTable } from './routing.ts';
-import { type CodeTarget, type DeliverToCode, sendToCode } from './send-to-code.ts';
+import { type CodeFunction, type CodeTarget, sendBatchToCode, sendToCode } from './send-to-code.ts';
 import { type Answered, DeliverySettlement, type SettlementDeps } from './settlement.ts';
 
 /** Dependencies of a {@link SubscriptionConsumer}. */
 export interface ConsumerDeps extends DeliveryDeps, SettlementDeps {
   /** The function of a streaming subscription. Default: messages go to the application's routes. */
-  readonly deliverToCode: DeliverToCode | undefined;
+  readonly code: CodeFunction | undefined;
   /** Whether functions get messages. */
   readonly hasBegun: () => boolean;
 }
@@ -59,11 +59,11 @@ export class SubscriptionConsumer {
     this.#deps = deps;
     this.#requests = new AppRequests(spec, deps, routeLimit(spec, pubsub, deps));
     this.#calls = new CodeCalls(deps, workplaceOf(pubsub.access, 'messages', pubsub.name, spec.topic, group));
-    this.#code = deps.deliverToCode && {
+    this.#code = deps.code && {
       eventOf: (message) => this.#requests.eventOf(message),
       timeLimitMs: ownLimitMs(spec, pubsub) ?? 0,
       hint: new ReturnHint(spec, logger),
-      ...{ deliver: deps.deliverToCode, calls: this.#calls, apart, spec },
+      ...{ code: deps.code, calls: this.#calls, apart, spec },
     };
     this.#gate = new Gate(pubsub.inbound?.breaker, clock, () => this.#isAway);
     this.#routes = new RouteTable(spec.rules, logger);
@@ -284,6 +284,11 @@ export class SubscriptionConsumer {
     const entries = new Map(deliveries.map((delivery) => [this.#deps.newId(), delivery]));
     let outcomes: AnsweredBulk['outcomes'];
     try {
+      if (this.#code !== undefined) {
+        const ofCode = await sendBatchToCode(this.#code, deliveries);
+        outcomes = new Map([...entries.keys()].map((entryId, at) => [entryId, ofCode[at] ?? BROKEN_OFF]));
+        return { path, entries, outcomes, observation };
+      }
       const reply = await this.#deps.call(this.#requests.bulk(path, entries, observation?.headers()));
       outcomes = bulkOutcomes(reply, [...entries.keys()]);
     } catch (error) {

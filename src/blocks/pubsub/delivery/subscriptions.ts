@@ -14,7 +14,7 @@ import {
   type SubscriptionState,
   stateOf,
 } from './precedence.ts';
-import type { DeliverToCode } from './send-to-code.ts';
+import type { CodeFunction } from './send-to-code.ts';
 import type { RefusedSubscription, SubscriptionSpec } from './subscription.ts';
 import { SubscriptionConsumer } from './subscription-consumer.ts';
 import type { SubscriptionInfo } from './subscription-info.ts';
@@ -33,7 +33,7 @@ const STATE_RETRY_MS = 1_000;
 /** A subscription of a function. */
 export interface SubscriptionInCode {
   readonly spec: SubscriptionSpec;
-  readonly deliverToCode: DeliverToCode;
+  readonly code: CodeFunction;
 }
 
 /** The outcome of the start of a consumer; `waiting` if the state store does not work. */
@@ -46,7 +46,7 @@ export class Subscriptions {
   readonly #stopping = new AbortController();
   #declarative: readonly SubscriptionState[] = [];
   #programmatic: readonly SubscriptionState[] = [];
-  readonly #streaming = new Map<SubscriptionState, DeliverToCode>();
+  readonly #streaming = new Map<SubscriptionState, CodeFunction>();
   readonly #active = new Map<SubscriptionState, SubscriptionConsumer>();
   /** Consumers that are ending, with deliveries in flight. */
   readonly #ending = new Set<Promise<void>>();
@@ -152,7 +152,7 @@ export class Subscriptions {
     const { spec } = added;
     // Before the start: of two that are added at the same time, the second must see the first.
     const state = this.#addState(added);
-    const consumer = this.#makeConsumer(spec, added.deliverToCode);
+    const consumer = this.#makeConsumer(spec, added.code);
     try {
       await consumer.start();
     } catch (error) {
@@ -170,11 +170,11 @@ export class Subscriptions {
     return () => this.#end(state);
   }
 
-  #addState({ spec, deliverToCode }: SubscriptionInCode): SubscriptionState {
+  #addState({ spec, code }: SubscriptionInCode): SubscriptionState {
     const problem = this.#problemOf(spec);
     if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
     const state = stateOf(spec);
-    this.#streaming.set(state, deliverToCode);
+    this.#streaming.set(state, code);
     return state;
   }
 
@@ -260,7 +260,7 @@ export class Subscriptions {
     );
   }
 
-  #makeConsumer(spec: SubscriptionSpec, deliverToCode: DeliverToCode | undefined): SubscriptionConsumer {
+  #makeConsumer(spec: SubscriptionSpec, code: CodeFunction | undefined): SubscriptionConsumer {
     const pubsub = this.#pubsubs.get(spec.pubsubName);
     if (pubsub === undefined) throw new Error(`pubsub ${spec.pubsubName} is not found`);
     const hasBegun = (): boolean => this.#hasBegun;
@@ -269,7 +269,7 @@ export class Subscriptions {
       spec,
       pubsub,
       group: this.#groupOf(spec),
-      deliverToCode,
+      code,
       hasBegun,
     });
   }
