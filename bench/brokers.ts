@@ -5,7 +5,9 @@
  * Usage: `npx tsx bench/brokers.ts [--quick] [--only redis] [--rounds n] [--seconds s] [--connections n]
  * [--profile directory]`
  */
-import type { ComponentContext, Message, PubSubComponent } from '../src/index.ts';
+
+import type { Message } from '../src/index.ts';
+import type { ComponentContext, PubSubComponent } from '../src/kit/index.ts';
 import { systemClock } from '../src/util/clock.ts';
 import { standardErrorLogger } from '../src/util/logger.ts';
 import { BROKERS, type Broker, defineBuilt, type RawClient, type RunningBroker } from './support/brokers.ts';

@@ -2,8 +2,8 @@
  * A person decides: an expense waits for an approval, which comes over HTTP, and is escalated when none has come in
  * three days. A virtual clock lets the days pass at once. Run with `npx tsx examples/workflow-approval.ts`.
  */
-import { defineActivity, defineWorkflow, EventTimeoutError, request, Sidecar } from 'insidecar';
-import { virtualClock } from 'insidecar/testing';
+import { defineActivity, defineWorkflow, EventTimeoutError, Sidecar } from 'insidecar';
+import { testRequest, virtualClock } from 'insidecar/testing';
 
 interface Expense {
   readonly by: string;
@@ -38,7 +38,7 @@ await sidecar.start();
 
 const start = (instanceId: string, expense: Expense) => sidecar.workflows.start(approve, expense, { instanceId });
 const decide = (instanceId: string, decision: Decision) =>
-  sidecar.handle(request('POST', `/v1.0/workflows/sidecar/${instanceId}/raiseEvent/decision`, { body: decision }));
+  sidecar.handle(testRequest('POST', `/v1.0/workflows/sidecar/${instanceId}/raiseEvent/decision`, { body: decision }));
 
 await start('coffee', { by: 'Ada', amount: 5 });
 await start('train', { by: 'Ada', amount: 90 });

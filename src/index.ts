@@ -4,25 +4,15 @@
  * @packageDocumentation
  */
 export { type ExpressMiddleware, expressHandler } from './adapters/express.ts';
-export {
-  type FastifyLike,
-  type FastifyReplyLike,
-  type FastifyRequestLike,
-  type FastifySidecarPlugin,
-  fastifyPlugin,
-} from './adapters/fastify.ts';
+export { type FastifySidecarPlugin, fastifyPlugin } from './adapters/fastify.ts';
 export { type FallthroughFetchHandler, type FetchHandler, fetchHandler } from './adapters/fetch.ts';
-export { type KoaContextLike, type KoaMiddleware, koaHandler } from './adapters/koa.ts';
+export { type KoaMiddleware, koaHandler } from './adapters/koa.ts';
 export { type NodeHandler, nodeHandler } from './adapters/node.ts';
 export type { AppTarget, CallbackApp, RoutingApp } from './app/channel.ts';
 export type { FetchApp } from './app/fetch-app.ts';
 export type { AppHealthOptions } from './app/health.ts';
 export type { RequestListener } from './app/in-process.ts';
-export type {
-  BindingEventContext,
-  BindingHandler,
-  BindingHandlerOptions,
-} from './blocks/bindings/binding-handler.ts';
+export type { BindingEventContext, BindingHandler, BindingHandlerOptions } from './blocks/bindings/binding-handler.ts';
 export type { BindingCall, BindingInput, BindingReply, Bindings } from './blocks/bindings/bindings.ts';
 export type {
   Configuration,
@@ -82,7 +72,6 @@ export type {
   BulkSubscribeOptions,
   DeliveryContext,
   MessageHandler,
-  ProcessingStatus,
   RouteRule,
   RouteSubscription,
   SubscriptionType,
@@ -114,7 +103,6 @@ export type { SecretScope, SecretsOptions } from './blocks/secrets/options.ts';
 export type { SecretReadOptions, Secrets } from './blocks/secrets/secrets.ts';
 export type {
   DeleteOperation,
-  PathAnd,
   SetStateOptions,
   State,
   StateFilter,
@@ -130,7 +118,6 @@ export type {
   CallActivityOptions,
   CallChildOptions,
   ContinueAsNewOptions,
-  InputAnd,
   MapOptions,
   WaitForEventOptions,
   WorkflowContext,
@@ -150,8 +137,6 @@ export {
   defineActivity,
   defineWorkflow,
   type IfInstanceExists,
-  type InputAndStart,
-  type Replacement,
   type WorkflowDefinition,
   type WorkflowFunction,
   type WorkflowLike,
@@ -180,63 +165,21 @@ export type { WorkflowRerunOptions } from './blocks/workflow/operations/rerun.ts
 export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/options.ts';
 export { WorkflowFailedError, type WorkflowRun } from './blocks/workflow/workflow-run.ts';
 export type { Workflows } from './blocks/workflow/workflows.ts';
-export type { ShardChange, ShardHosts, Shards } from './cluster/shards.ts';
 export { sharedState } from './cluster/shared-state.ts';
-export type { AnyComponentDefinition, AnyStoreDefinition } from './components/any-component.ts';
-export {
-  type Binding,
-  type BindingDefinition,
-  type BindingDirection,
-  BindingError,
-  type BindingEvent,
-  type BindingOptions,
-  type BindingRequest,
-  type BindingResponse,
-  type DeliverBindingEvent,
-} from './components/binding.ts';
-export type {
-  ComponentContext,
-  ComponentDefinition,
-  OpenStore,
-  StoreBlock,
-  StoreDefinition,
-} from './components/component.ts';
-export type {
-  ConfigurationItem,
-  ConfigurationStore,
-  ConfigurationStoreDefinition,
-  ConfigurationWatch,
-  ConfigurationWatchOptions,
-} from './components/configuration-store.ts';
+export type { BindingDirection, BindingOptions } from './components/binding.ts';
+export type { BrokerOptions } from './components/broker/broker-pubsub.ts';
+export type { ConfigurationItem } from './components/configuration-store.ts';
 export { type CronBindingOptions, cronBinding } from './components/cron/cron-binding.ts';
 export { type DurablePubSubOptions, durablePubSub } from './components/durable/durable-pubsub.ts';
 export { httpBinding } from './components/http/http-binding.ts';
 export type { HttpBindingOptions, HttpBindingTls, HttpBindingToken } from './components/http/http-binding-options.ts';
 export { type KeyValueOptions, keyValueStore } from './components/key-value/index.ts';
 export { durableLocks, type LocksOptions, memoryLocks } from './components/key-value/locks.ts';
-export type {
-  EncryptionKey,
-  KeyedValue,
-  KeyPrefix,
-  KeyValueDefinition,
-  KeyValueOperation,
-  KeyValueOutbox,
-  KeyValueStore,
-  OutboxEvent,
-  OutboxOptions,
-  OutboxPage,
-  PutValue,
-  RemoveValue,
-  StateStoreOptions,
-  StoredValue,
-  WriteCondition,
-  WriteOptions,
-  WriteOutcome,
-} from './components/key-value.ts';
+export type { EncryptionKey, KeyPrefix, OutboxOptions, StateStoreOptions } from './components/key-value.ts';
 export { type EnvironmentSecretsOptions, environmentSecrets } from './components/local/environment-secrets.ts';
 export { type FileConfigurationOptions, fileConfiguration } from './components/local/file-configuration.ts';
 export { type FileSecretsOptions, fileSecrets } from './components/local/file-secrets.ts';
-export type { LockStore, LockStoreDefinition, LockStoreOptions, UnlockOutcome } from './components/lock-store.ts';
+export type { LockStoreOptions } from './components/lock-store.ts';
 export {
   type MemoryConfiguration,
   type MemoryConfigurationOptions,
@@ -244,33 +187,10 @@ export {
 } from './components/memory/memory-configuration.ts';
 export { type MemoryPubSubOptions, memoryPubSub } from './components/memory/memory-pubsub.ts';
 export { memoryState } from './components/memory/memory-store.ts';
-export type {
-  ComponentSubscription,
-  ConsumerOptions,
-  DeadLetterOrigin,
-  Delivery,
-  Message,
-  PublishFailure,
-  PubSubComponent,
-  PubSubDefinition,
-  TopicScopes,
-  TopicUse,
-  Trace,
-} from './components/pubsub.ts';
-export type {
-  AbandonedQueue,
-  GroupQueue,
-  MessageState,
-  QueueAccess,
-  QueueEntry,
-  QueueEntryPage,
-  QueueRead,
-  QueueSelection,
-  QueueStatus,
-  Redelivery,
-} from './components/queue-access.ts';
+export type { DeadLetterOrigin, Message, TopicScopes } from './components/pubsub.ts';
+export type { MessageState, QueueEntry } from './components/queue-access.ts';
+export type { StateCall } from './components/remote/observed-server.ts';
 export type { DeadLetterRetention } from './components/retention.ts';
-export type { SecretStore, SecretStoreDefinition, SecretValues } from './components/secret-store.ts';
 export type { TopicWildcards } from './components/topic-patterns.ts';
 export {
   type ErrorCode,
@@ -293,17 +213,7 @@ export type {
   WorkflowFailureInfo,
   WorkflowInfo,
 } from './events.ts';
-export {
-  type AdapterOptions,
-  type Body,
-  type Handler,
-  type HeaderMap,
-  type RequestHandler,
-  type RequestParts,
-  request,
-  type SidecarRequest,
-  type SidecarResponse,
-} from './http/message.ts';
+export type { AdapterOptions } from './http/message.ts';
 export type { Telemetry } from './probe.ts';
 export type { BreakerState } from './resiliency/breaker.ts';
 export type {
@@ -326,25 +236,8 @@ export type { Definition } from './sidecar/register.ts';
 export { type ClosableServer, runUntilSignal } from './sidecar/run-until-signal.ts';
 
 export { Sidecar } from './sidecar/sidecar.ts';
-export { ConflictError, isConflictError, isStateError, StateError, type StateErrorKind } from './state/errors.ts';
-export {
-  type Batch,
-  type Entry,
-  type KeyedEntry,
-  type KeyRange,
-  MAX_BATCH_BYTES,
-  MAX_KEY_BYTES,
-  MAX_VALUE_BYTES,
-  type Precondition,
-  type Put,
-  type Scan,
-  type StateContext,
-  type StateDefinition,
-  type StateDurability,
-  type StateStore,
-} from './state/store.ts';
+export { isStateError, StateError, type StateErrorKind } from './state/errors.ts';
 export type { IfJobExists, JobOutcome } from './timed/job.ts';
-export { type Activity, type Clock, systemClock, type Timer } from './util/clock.ts';
 export type { Duration, Instant } from './util/duration.ts';
 export { parseDuration } from './util/duration-option.ts';
 export type { Logger } from './util/logger.ts';

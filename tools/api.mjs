@@ -12,8 +12,8 @@ const isUpdate = process.argv.includes('--update');
 const withReference = isUpdate || process.argv.includes('--reference');
 const problems = [];
 
-/** Entries that export all types that they use. The types of all others are exported by these. */
-const SELF_CONTAINED = new Set(['index', 'testing']);
+/** A type that a declaration of an entry names and that is not exported there: another entry must export it. */
+const NEEDED = /^The symbol "(\w+?)(?:_\d+)?" needs to be exported by the entry point/;
 
 /** Runs API Extractor for an entry; answers with what it has found in the declarations. */
 function extract(name) {
@@ -27,16 +27,22 @@ function extract(name) {
   );
   config.apiReport.reportFileName = `${slug}.api.md`;
   config.docModel = { enabled: true, apiJsonFilePath: model };
-  if (!SELF_CONTAINED.has(name))
-    config.messages.extractorMessageReporting['ae-forgotten-export'] = { logLevel: 'none', addToApiReportFile: false };
   const prepared = ExtractorConfig.prepare({
     configObject: config,
     configObjectFullPath: configFile,
     packageJsonFullPath: join(root, 'package.json'),
   });
-  const { succeeded } = Extractor.invoke(prepared, { localBuild: isUpdate });
+  const needed = new Set();
+  const { succeeded } = Extractor.invoke(prepared, {
+    localBuild: isUpdate,
+    messageCallback(message) {
+      if (message.messageId !== 'ae-forgotten-export') return;
+      message.logLevel = 'none';
+      needed.add(NEEDED.exec(message.text)[1]);
+    },
+  });
   if (!succeeded) problems.push(`etc/${slug}.api.md: see above`);
-  return { name, slug, exported: JSON.parse(readFileSync(model, 'utf8')).members[0].members };
+  return { name, slug, needed, exported: JSON.parse(readFileSync(model, 'utf8')).members[0].members };
 }
 
 function writeOrCompare(path, text) {
@@ -51,6 +57,10 @@ function writeOrCompare(path, text) {
 
 mkdirSync(join(root, 'docs/api'), { recursive: true });
 const entries = Object.keys(ENTRIES).map(extract);
+const exported = new Set(entries.flatMap((entry) => entry.exported.map(({ name }) => name)));
+for (const { name, needed } of entries)
+  for (const type of needed)
+    if (!exported.has(type)) problems.push(`${importOf(name)} needs the type ${type}, which no entry exports`);
 if (withReference)
   for (const entry of entries) writeOrCompare(`docs/api/${entry.slug}.md`, referenceOf(entry, entries));
 if (problems.length > 0) {

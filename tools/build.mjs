@@ -51,7 +51,9 @@ const SHARED = [
   { name: 'tls', test: /\/src\/components\/tls-fields\.ts$/ },
   {
     name: 'core',
-    test: new RegExp(`/src/(?!index\\.ts|cli/|components/(?:${FOLDERS})/|dapr/|inspector/|otel/|resources/|testing/)`),
+    test: new RegExp(
+      `/src/(?!index\\.ts|cli/|components/(?:${FOLDERS})/|dapr/|inspector/|kit/|otel/|resources/|testing/)`,
+    ),
   },
   { name: 'inspector-server', test: /\/src\/inspector\/(?!index\.ts)/ },
   ...[...new Set(TECHNOLOGY_FILES.map(([, name]) => name))].map((name) => ({ name, test: testOfFolders(name) })),

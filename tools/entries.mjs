@@ -21,6 +21,7 @@ export const ENTRIES = {
   index: 'src/index.ts',
   dapr: 'src/dapr/index.ts',
   inspector: 'src/inspector/index.ts',
+  kit: 'src/kit/index.ts',
   otel: 'src/otel/index.ts',
   resources: 'src/resources/index.ts',
   testing: 'src/testing/index.ts',

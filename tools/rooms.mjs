@@ -118,9 +118,13 @@ export const ROOMS = {
     imports: ['blocks', 'components', 'security', 'resiliency', 'state', 'wire.ts'],
   },
   sidecar: { contents: 'The options of a sidecar; builds it from its parts, starts and stops it.', imports: ANYTHING },
+  kit: {
+    contents: 'For those who write components and adapters: the types, and conformance suites.',
+    imports: ['adapters', 'cluster/shards.ts', 'components/*.ts', 'components/memory', 'http', 'sidecar', 'state'],
+  },
   testing: {
-    contents: 'Virtual clock and conformance suites, also for users.',
-    imports: ['blocks/workflow/model', 'components/*.ts', 'components/memory', 'http', 'sidecar', 'state'],
+    contents: 'Virtual clock and replaced activities, also for users.',
+    imports: ['blocks/workflow/model', 'http'],
   },
   cli: {
     contents: 'The command `insidecar`.',

@@ -1,5 +1,6 @@
 import { loadRedis, type RedisClient } from '../../src/components/redis/driver.ts';
-import type { Message, PubSubDefinition } from '../../src/index.ts';
+import type { Message } from '../../src/index.ts';
+import type { PubSubDefinition } from '../../src/kit/index.ts';
 import { type OwnServer, startNats, startRedis } from '../../test/support/servers.ts';
 import { startMqttBroker } from './mqtt-broker.ts';
 import { startRabbitmqBroker } from './rabbitmq-broker.ts';

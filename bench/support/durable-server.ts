@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { StateDefinition } from '../../src/index.ts';
+import type { StateDefinition } from '../../src/kit/index.ts';
 import { loadBuilt, loadEmbedded } from './built.ts';
 
 const [name = '', directory = ''] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-import type { StateDefinition, StateStore } from '../../src/index.ts';
+import type { StateDefinition, StateStore } from '../../src/kit/index.ts';
 
 /** Calls of a store, by kind. */
 export interface StoreCalls {

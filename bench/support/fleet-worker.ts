@@ -1,7 +1,8 @@
 /** A process of bench/fleet.ts: a host of insidecar, or a peer. It does the work that it is sent and tells how far it is. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { defineJob, type StateDefinition } from '../../src/index.ts';
+import { defineJob } from '../../src/index.ts';
+import type { StateDefinition } from '../../src/kit/index.ts';
 import { loadBuilt, loadEmbedded } from './built.ts';
 import { ORDER, type Task, type Told, type WorkerMaker } from './fleet-work.ts';
 import { openBullmq, openDbos, openPgBoss } from './server-peers.ts';

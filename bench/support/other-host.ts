@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readHosts, ShardLayout } from '../../src/cluster/hosts.ts';
 import { shardOf } from '../../src/cluster/shards.ts';
-import type { Sidecar, StateStore } from '../../src/index.ts';
+import type { Sidecar } from '../../src/index.ts';
+import type { StateStore } from '../../src/kit/index.ts';
+import { systemClock } from '../../src/util/clock.ts';
 import type { Insidecar } from './built.ts';
 import { FarStore } from './far-store.ts';
 
@@ -34,8 +36,9 @@ export class TwoHosts {
     built: Insidecar,
     { roundTripMs, isForwarded }: { readonly roundTripMs: number; readonly isForwarded: boolean },
   ): Promise<TwoHosts> {
-    const clock = built.systemClock;
-    const memory = await built.memoryState().open({ clock, logger: { debug() {}, info() {}, warn() {}, error() {} } });
+    const memory = await built
+      .memoryState()
+      .open({ clock: systemClock, logger: { debug() {}, info() {}, warn() {}, error() {} } });
     const hosts = new TwoHosts(built, memory, roundTripMs);
     for (let index = 0; index < 2; index++) await hosts.#join(isForwarded);
     await sleep(HAND_OVER_MS);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { loadPg } from '../../src/components/postgresql/driver.ts';
 import { loadRedis } from '../../src/components/redis/driver.ts';
-import type { KeyValueDefinition } from '../../src/index.ts';
+import type { KeyValueDefinition } from '../../src/kit/index.ts';
 import { loadBuilt, loadEmbedded } from './built.ts';
 import { serve } from './contender.ts';
 import { orderOf } from './payload.ts';

@@ -1,4 +1,5 @@
-import { type Clock, defineJob, Sidecar } from 'insidecar';
+import { defineJob, Sidecar } from 'insidecar';
+import type { Clock } from 'insidecar/kit';
 
 /** A shop with a nightly report, reminders and webhooks; `say` gets a line for everything that happens. */
 export async function openShop(clock: Clock, say: (line: string) => void): Promise<Sidecar> {

@@ -133,7 +133,7 @@ export function jsonResponse(status: number, value: unknown, headers: HeaderMap 
   };
 }
 
-/** Optional parts of {@link request}. @public */
+/** Optional parts of the request that `testRequest` makes. @public */
 export interface RequestParts {
   /** Header fields; names in any case. */
   readonly headers?: HeaderMap | undefined;
@@ -144,11 +144,11 @@ export interface RequestParts {
 }
 
 /**
- * Makes a request for {@link Handler}s, without a socket.
+ * Makes a request for `sidecar.handle` and other handlers, without a socket.
  *
  * @example
  * ```ts
- * const reply = await sidecar.handle(request('POST', '/v1.0/publish/pubsub/orders', { body: { id: 1 } }));
+ * const reply = await sidecar.handle(testRequest('POST', '/v1.0/publish/pubsub/orders', { body: { id: 1 } }));
  * ```
  * @public
  */

@@ -13,11 +13,10 @@ import {
   secret,
   whole,
 } from '../util/option-fields.ts';
-import type { Role } from './api/apps.ts';
 import type { PayloadOption } from './payload.ts';
 
 /** A caller's permission: to do nothing, to look, or to look and act. @public */
-export type InspectorRole = 'none' | Role;
+export type InspectorRole = 'none' | 'read' | 'write';
 
 /** A caller's permission and identity. @public */
 export type InspectorGrant = InspectorRole | { readonly role: InspectorRole; readonly who?: string };

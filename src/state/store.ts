@@ -88,7 +88,7 @@ export type StateDurability = 'synced' | 'second' | 'none' | 'unknown';
 
 /**
  * An ordered key-value store with atomic batches. Jobs, workflows, the host registry and the durable queue need nothing
- * else of an engine. This is the contract of every implementation; `stateStoreConformance` of `insidecar/testing` checks it.
+ * else of an engine. This is the contract of every implementation; `stateStoreConformance` of `insidecar/kit` checks it.
  *
  * **Keys** are non-empty strings of at most `MAX_KEY_BYTES` bytes in UTF-8. Every character is allowed, including NUL,
  * except unpaired surrogates. Keys are ordered by the bytes of their UTF-8 form, which is also the order of their code
@@ -205,6 +205,6 @@ export interface StateDefinition {
   readonly place?: string;
   /** For sidecars that share the store: the sidecars whose subscriptions to a component are not yet known. @internal */
   readonly expectedOn?: (component: string) => Expected;
-  /** Opens the store; rejects with a {@link StateError} that says what is wrong. */
+  /** Opens the store; rejects with a `StateError` that says what is wrong. */
   open(context: StateContext): Promise<StateStore>;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type express from 'express';
-import type { BodyParser } from '../../src/testing/adapter-case.ts';
+import type { BodyParser } from '../../src/kit/adapter-case.ts';
 
 type Middleware = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
 

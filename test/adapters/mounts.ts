@@ -3,14 +3,8 @@ import express from 'express';
 import express4 from 'express4';
 import fastify from 'fastify';
 import Koa from 'koa';
-import {
-  expressHandler,
-  fastifyPlugin,
-  fetchHandler,
-  koaHandler,
-  nodeHandler,
-  type RequestHandler,
-} from '../../src/index.ts';
+import { expressHandler, fastifyPlugin, fetchHandler, koaHandler, nodeHandler } from '../../src/index.ts';
+import type { RequestHandler } from '../../src/kit/index.ts';
 import { untilEnd } from '../inspector/inspected.ts';
 import { fetchListener } from './fetch-bridge.ts';
 

@@ -2,8 +2,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import querystring from 'node:querystring';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'vitest';
-import type { AdapterNeed, BodyParser, MountAdapter, MountedAdapter } from '../../src/testing/adapter-case.ts';
-import { adapterConformance } from '../../src/testing/adapter-conformance.ts';
+import type { AdapterNeed, BodyParser, MountAdapter, MountedAdapter } from '../../src/kit/adapter-case.ts';
+import { adapterConformance } from '../../src/kit/adapter-conformance.ts';
 import { listen } from '../support/http.ts';
 
 /** Runs the suite; `lacks` names what the framework does not have. */

@@ -1,6 +1,6 @@
 import type { AppChannel, AppChannelOptions } from '../../src/app/channel.ts';
 import type { Handler, SidecarResponse } from '../../src/http/message.ts';
-import { bytesOf, handlerOf } from '../../src/testing/adapter-case.ts';
+import { bytesOf, handlerOf } from '../../src/kit/adapter-case.ts';
 import type { OpenChannel } from './open.ts';
 
 export type Open = (app: Handler, options?: Partial<AppChannelOptions>) => Promise<OpenChannel>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AppReply } from '../../src/app/channel.ts';
 import { request, type SidecarResponse } from '../../src/http/message.ts';
-import { bytesOf, gate, type PlainAnswer } from '../../src/testing/adapter-case.ts';
+import { bytesOf, gate, type PlainAnswer } from '../../src/kit/adapter-case.ts';
 import { virtualClock } from '../../src/testing/virtual-clock.ts';
 import { app, CHUNK, type ChannelCase, failingAfter, soon, textOf } from './channel-case.ts';
 

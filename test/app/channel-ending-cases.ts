@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AppChannel } from '../../src/app/channel.ts';
 import { request } from '../../src/http/message.ts';
-import { gate } from '../../src/testing/adapter-case.ts';
+import { gate } from '../../src/kit/adapter-case.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/virtual-clock.ts';
 import { app, CHUNK, type ChannelCase, soon } from './channel-case.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type HeaderMap, request } from '../../src/http/message.ts';
-import { bytesOf, gate } from '../../src/testing/adapter-case.ts';
-import { stalled } from '../../src/testing/adapter-client.ts';
+import { bytesOf, gate } from '../../src/kit/adapter-case.ts';
+import { stalled } from '../../src/kit/adapter-client.ts';
 import {
   app,
   CHUNK,

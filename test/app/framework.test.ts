@@ -6,7 +6,7 @@ import fastify from 'fastify';
 import Koa from 'koa';
 import { describe, expect, test } from 'vitest';
 import { request } from '../../src/http/message.ts';
-import { bytesOf, gate } from '../../src/testing/adapter-case.ts';
+import { bytesOf, gate } from '../../src/kit/adapter-case.ts';
 import { listenerWays, open } from './open.ts';
 
 const MIB_OF_JSON = { items: Array.from({ length: 40_000 }, (_, index) => ({ index, name: `item ${index}` })) };

@@ -7,8 +7,8 @@ import { describe, expect, test } from 'vitest';
 import type { AppChannel } from '../../src/app/channel.ts';
 import type { RequestListener } from '../../src/app/in-process.ts';
 import { request, type SidecarResponse } from '../../src/http/message.ts';
-import { bytesOf, gate } from '../../src/testing/adapter-case.ts';
-import { stalled } from '../../src/testing/adapter-client.ts';
+import { bytesOf, gate } from '../../src/kit/adapter-case.ts';
+import { stalled } from '../../src/kit/adapter-client.ts';
 import { Unhandled } from '../support/unhandled.ts';
 import { listenerWays, open } from './open.ts';
 

@@ -4,9 +4,9 @@ import express from 'express';
 import { expect, test } from 'vitest';
 import { memoryPubSub } from '../../src/components/memory/memory-pubsub.ts';
 import { request } from '../../src/http/message.ts';
+import { gate } from '../../src/kit/adapter-case.ts';
 import type { SidecarOptions } from '../../src/sidecar/options.ts';
 import { Sidecar } from '../../src/sidecar/sidecar.ts';
-import { gate } from '../../src/testing/adapter-case.ts';
 import { virtualClock } from '../../src/testing/virtual-clock.ts';
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };

@@ -1,6 +1,7 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
-import type { Clock, Duration } from '../../src/index.ts';
+import type { Duration } from '../../src/index.ts';
+import type { Clock } from '../../src/kit/index.ts';
 import { patientClock } from '../support/clock.ts';
 
 /** A clock for pictures: time passes only when the scene says so, for the sidecars and for all else in this process. */

@@ -4,13 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { embeddedState } from '../../src/components/embedded/index.ts';
 import {
-  type AnyComponentDefinition,
-  type Clock,
   defineJob,
   durableLocks,
   durablePubSub,
   environmentSecrets,
-  type KeyValueDefinition,
   keyValueStore,
   memoryConfiguration,
   memoryPubSub,
@@ -20,6 +17,7 @@ import {
   sharedState,
 } from '../../src/index.ts';
 import { type InspectOptions, type Inspector, inspect } from '../../src/inspector/index.ts';
+import type { AnyComponentDefinition, Clock, KeyValueDefinition } from '../../src/kit/index.ts';
 import { type Listening, listen } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { approval, checkout, packOrder, WORKFLOWS } from './workflows.ts';

@@ -3,15 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { embeddedState } from '../../src/components/embedded/index.ts';
-import {
-  defineJob,
-  durablePubSub,
-  memoryPubSub,
-  memoryState,
-  Sidecar,
-  type StateDefinition,
-  sharedState,
-} from '../../src/index.ts';
+import { defineJob, durablePubSub, memoryPubSub, memoryState, Sidecar, sharedState } from '../../src/index.ts';
+import type { StateDefinition } from '../../src/kit/index.ts';
 import { patientClock } from '../support/clock.ts';
 import { Fleet, type Member } from '../support/fleet.ts';
 import { KeptStore } from '../support/kept-store.ts';

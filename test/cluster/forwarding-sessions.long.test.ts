@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { SESSION_PATH } from '../../src/blocks/workflow/forwarding/remote-host.ts';
-import { request } from '../../src/index.ts';
+import { request } from '../../src/http/message.ts';
 import {
   ApartFleet,
   type ApartHost,

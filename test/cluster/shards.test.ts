@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readHosts } from '../../src/cluster/hosts.ts';
 import { Membership } from '../../src/cluster/membership.ts';
 import { assignment, SHARD_COUNT, shardOf } from '../../src/cluster/shards.ts';
-import { systemClock } from '../../src/index.ts';
+import { systemClock } from '../../src/kit/index.ts';
 import { OpenStore, pass, TestHost } from '../support/hosts.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { PausableStore } from '../support/pausable-store.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { sharedState } from '../../src/cluster/shared-state.ts';
 import { memoryState } from '../../src/components/memory/memory-store.ts';
+import { stateStoreConformance } from '../../src/kit/store-conformance.ts';
 import { isStateError } from '../../src/state/errors.ts';
 import type { StateDefinition, StateStore } from '../../src/state/store.ts';
-import { stateStoreConformance } from '../../src/testing/store-conformance.ts';
 import { systemClock } from '../../src/util/clock.ts';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };

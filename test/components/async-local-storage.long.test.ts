@@ -8,16 +8,8 @@ import { mqttPubSub } from '../../src/components/mqtt/index.ts';
 import { postgresqlState } from '../../src/components/postgresql/index.ts';
 import { rabbitmqPubSub } from '../../src/components/rabbitmq/index.ts';
 import { redisPubSub, redisState } from '../../src/components/redis/index.ts';
-import {
-  defineActivity,
-  defineJob,
-  defineWorkflow,
-  durablePubSub,
-  memoryPubSub,
-  type PubSubDefinition,
-  Sidecar,
-  type StateDefinition,
-} from '../../src/index.ts';
+import { defineActivity, defineJob, defineWorkflow, durablePubSub, memoryPubSub, Sidecar } from '../../src/index.ts';
+import type { PubSubDefinition, StateDefinition } from '../../src/kit/index.ts';
 import { temporaryDirectory } from '../support/embedded-store.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { Requests } from '../support/requests.ts';

@@ -11,8 +11,8 @@ import type {
   PubSubDefinition,
 } from '../../src/components/pubsub.ts';
 import type { GroupQueue } from '../../src/components/queue-access.ts';
+import { textMessage } from '../../src/kit/collector.ts';
 import type { Batch, KeyedEntry, Scan } from '../../src/state/store.ts';
-import { textMessage } from '../../src/testing/collector.ts';
 import { virtualClock } from '../../src/testing/virtual-clock.ts';
 import type { Logger } from '../../src/util/logger.ts';
 

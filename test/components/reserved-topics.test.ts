@@ -8,7 +8,9 @@ import type { PubSubDefinition } from '../../src/components/pubsub.ts';
 import { rabbitmqPubSub } from '../../src/components/rabbitmq/index.ts';
 import { redisPubSub } from '../../src/components/redis/index.ts';
 import { changesChannel, stateKeys } from '../../src/components/redis/state-keys.ts';
-import { type RouteSubscription, request, type SidecarResponse } from '../../src/index.ts';
+import { request } from '../../src/http/message.ts';
+import type { RouteSubscription } from '../../src/index.ts';
+import type { SidecarResponse } from '../../src/kit/index.ts';
 import { TestSidecar } from '../support/sidecar.ts';
 
 const NOWHERE = '127.0.0.1:9';

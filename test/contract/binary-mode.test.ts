@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { request } from '../../src/index.ts';
+import { request } from '../../src/http/message.ts';
 import { startWorld } from '../support/world.ts';
 
 const REQUIRED = { ce_specversion: '1.0', ce_type: 'my.type', ce_source: '/me', ce_id: '42' };

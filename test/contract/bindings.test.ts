@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { BindingError, cronBinding } from '../../src/index.ts';
+import { cronBinding } from '../../src/index.ts';
+import { BindingError } from '../../src/kit/index.ts';
 import { bindingsWorld, OwnBinding } from '../support/bindings-world.ts';
 import { until, WIRES } from '../support/stores-world.ts';
 

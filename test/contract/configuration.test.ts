@@ -5,14 +5,8 @@ import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresqlConfiguration } from '../../src/components/postgresql/index.ts';
 import { redisConfiguration } from '../../src/components/redis/index.ts';
-import {
-  type AnyComponentDefinition,
-  type ConfigurationItem,
-  type ConfigurationStoreDefinition,
-  fileConfiguration,
-  memoryConfiguration,
-  Sidecar,
-} from '../../src/index.ts';
+import { type ConfigurationItem, fileConfiguration, memoryConfiguration, Sidecar } from '../../src/index.ts';
+import type { AnyComponentDefinition, ConfigurationStoreDefinition } from '../../src/kit/index.ts';
 import { itemsOf, subscribe, TABLE } from '../support/configuration-table.ts';
 import { connectPg, type TestPg } from '../support/pg-client.ts';
 import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../support/servers.ts';

@@ -1,6 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { request, type SidecarResponse } from '../../src/index.ts';
+import { request } from '../../src/http/message.ts';
+import type { SidecarResponse } from '../../src/kit/index.ts';
 import { startWorld, type World } from '../support/world.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { memoryPubSub, type PubSubDefinition, Sidecar, type WireName } from '../../src/index.ts';
+import { memoryPubSub, Sidecar, type WireName } from '../../src/index.ts';
+import type { PubSubDefinition } from '../../src/kit/index.ts';
 import { NEVER } from '../support/app.ts';
 import { Chunks } from '../support/http.ts';
 import { createWorld, startWorld } from '../support/world.ts';

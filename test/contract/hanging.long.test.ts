@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { request } from '../../src/http/message.ts';
 import {
   defineActivity,
   defineJob,
   defineWorkflow,
   durablePubSub,
   memoryPubSub,
-  type PubSubComponent,
-  type PubSubDefinition,
-  request,
   Sidecar,
   type SidecarOptions,
 } from '../../src/index.ts';
-import { gate } from '../../src/testing/adapter-case.ts';
+import { gate } from '../../src/kit/adapter-case.ts';
+import type { PubSubComponent, PubSubDefinition } from '../../src/kit/index.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
 import { NEVER } from '../support/app.ts';
 import { KeptStore } from '../support/kept-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { request } from '../../src/index.ts';
-import { bytesOf } from '../../src/testing/adapter-case.ts';
+import { request } from '../../src/http/message.ts';
+import { bytesOf } from '../../src/kit/adapter-case.ts';
 import { Chunks } from '../support/http.ts';
 import { type InvocationWorldOptions, startInvocation } from '../support/invocation-world.ts';
 

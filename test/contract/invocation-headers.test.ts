@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { request, type WireName } from '../../src/index.ts';
-import { bytesOf } from '../../src/testing/adapter-case.ts';
-import { RawClient } from '../../src/testing/adapter-client.ts';
+import { request } from '../../src/http/message.ts';
+import type { WireName } from '../../src/index.ts';
+import { bytesOf } from '../../src/kit/adapter-case.ts';
+import { RawClient } from '../../src/kit/adapter-client.ts';
 import { listen } from '../support/http.ts';
 import { startInvocation } from '../support/invocation-world.ts';
 import { WAYS } from '../support/served.ts';

@@ -2,7 +2,7 @@ import { type ClientHttp2Session, constants, type IncomingHttpHeaders } from 'no
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { nodeHandler } from '../../src/index.ts';
-import { gate } from '../../src/testing/adapter-case.ts';
+import { gate } from '../../src/kit/adapter-case.ts';
 import { ask, http2Session } from '../support/http2.ts';
 import { startInvocation } from '../support/invocation-world.ts';
 import { WAYS } from '../support/served.ts';

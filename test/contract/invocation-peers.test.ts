@@ -1,14 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, test, vi } from 'vitest';
-import {
-  type InvocationInit,
-  type InvocationReply,
-  memoryState,
-  nodeHandler,
-  request,
-  sharedState,
-} from '../../src/index.ts';
-import { bytesOf } from '../../src/testing/adapter-case.ts';
+import { request } from '../../src/http/message.ts';
+import { type InvocationInit, type InvocationReply, memoryState, nodeHandler, sharedState } from '../../src/index.ts';
+import { bytesOf } from '../../src/kit/adapter-case.ts';
 import { freePort, type Listening, listen } from '../support/http.ts';
 import { type InvocationWorld, type InvocationWorldOptions, startInvocation } from '../support/invocation-world.ts';
 import type { TestSidecarOptions } from '../support/sidecar.ts';

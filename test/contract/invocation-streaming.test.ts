@@ -14,10 +14,10 @@ import {
   koaHandler,
   memoryPubSub,
   nodeHandler,
-  type RequestHandler,
 } from '../../src/index.ts';
-import { gate } from '../../src/testing/adapter-case.ts';
-import { flood, RawClient, stalled } from '../../src/testing/adapter-client.ts';
+import { gate } from '../../src/kit/adapter-case.ts';
+import { flood, RawClient, stalled } from '../../src/kit/adapter-client.ts';
+import type { RequestHandler } from '../../src/kit/index.ts';
 import { fetchListener } from '../adapters/fetch-bridge.ts';
 import { freePort, listen, send } from '../support/http.ts';
 import { type InvocationWorld, startInvocation } from '../support/invocation-world.ts';

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 import { describe, expect, test } from 'vitest';
-import { expressHandler, fetchHandler, nodeHandler, request, Sidecar, type WireName } from '../../src/index.ts';
+import { request } from '../../src/http/message.ts';
+import { expressHandler, fetchHandler, nodeHandler, Sidecar, type WireName } from '../../src/index.ts';
 import { resolveOptions } from '../../src/sidecar/options.ts';
 import { type Answer, freePort, listen, send } from '../support/http.ts';
 import { startInvocation } from '../support/invocation-world.ts';

@@ -2,14 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresqlLocks } from '../../src/components/postgresql/index.ts';
 import { redisLocks } from '../../src/components/redis/index.ts';
-import {
-  type AnyComponentDefinition,
-  durableLocks,
-  type LockStoreDefinition,
-  memoryLocks,
-  memoryState,
-  sharedState,
-} from '../../src/index.ts';
+import { durableLocks, memoryLocks, memoryState, sharedState } from '../../src/index.ts';
+import type { AnyComponentDefinition, LockStoreDefinition } from '../../src/kit/index.ts';
 import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../support/servers.ts';
 import { SteppedClock } from '../support/stepped-clock.ts';
 import { storeContext } from '../support/store-context.ts';

@@ -1,7 +1,7 @@
 /** Values of another realm, as those of tests under Jest are, and what JSON would write as members by index. */
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { request } from '../../src/index.ts';
+import { request } from '../../src/http/message.ts';
 import { startWorld } from '../support/world.ts';
 
 const foreign = (expression: string): unknown => runInNewContext(expression);

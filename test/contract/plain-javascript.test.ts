@@ -2,6 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { embeddedState } from '../../src/components/embedded/index.ts';
 import { WorkflowRuntime } from '../../src/dapr/index.ts';
+import { request } from '../../src/http/message.ts';
 import {
   defineActivity,
   defineJob,
@@ -13,7 +14,6 @@ import {
   koaHandler,
   memoryPubSub,
   nodeHandler,
-  request,
   Sidecar,
   type WorkflowContext,
 } from '../../src/index.ts';

@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type Message,
-  memoryPubSub,
-  type PublishFailure,
-  type PubSubDefinition,
-  type ResiliencySpec,
-  type Subscription,
-} from '../../src/index.ts';
+import { type Message, memoryPubSub, type ResiliencySpec, type Subscription } from '../../src/index.ts';
+import type { PublishFailure, PubSubDefinition } from '../../src/kit/index.ts';
 import { type Answering, NEVER } from '../support/app.ts';
 import { WAYS } from '../support/served.ts';
 import { startWorld, type World, type WorldOptions } from '../support/world.ts';

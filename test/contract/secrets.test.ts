@@ -2,13 +2,8 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  environmentSecrets,
-  fileSecrets,
-  type SecretStoreDefinition,
-  type SecretsOptions,
-  Sidecar,
-} from '../../src/index.ts';
+import { environmentSecrets, fileSecrets, type SecretsOptions, Sidecar } from '../../src/index.ts';
+import type { SecretStoreDefinition } from '../../src/kit/index.ts';
 import { type StoresWorld, storesWorld, WIRES } from '../support/stores-world.ts';
 
 const HIDDEN = 'hunter2';

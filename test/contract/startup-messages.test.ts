@@ -3,12 +3,11 @@ import {
   type Duration,
   durablePubSub,
   memoryPubSub,
-  type PubSubDefinition,
   Sidecar,
   type SidecarOptions,
-  type StateDefinition,
   sharedState,
 } from '../../src/index.ts';
+import type { PubSubDefinition, StateDefinition } from '../../src/kit/index.ts';
 import type { VirtualClock } from '../../src/testing/index.ts';
 import { patientClock } from '../support/clock.ts';
 import { Fleet } from '../support/fleet.ts';

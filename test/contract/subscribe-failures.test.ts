@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isSidecarError, memoryPubSub, type PubSubDefinition } from '../../src/index.ts';
+import { isSidecarError, memoryPubSub } from '../../src/index.ts';
+import type { PubSubDefinition } from '../../src/kit/index.ts';
 import { startWorld } from '../support/world.ts';
 
 const DOWN = new Error('the broker at 127.0.0.1:1 is down');

@@ -1,6 +1,7 @@
 /** Subscriptions to several topics, on the components of insidecar. */
 import { describe, expect, test } from 'vitest';
-import { durablePubSub, memoryPubSub, type PubSubDefinition, type TopicWildcards } from '../../src/index.ts';
+import { durablePubSub, memoryPubSub, type TopicWildcards } from '../../src/index.ts';
+import type { PubSubDefinition } from '../../src/kit/index.ts';
 import { TestSidecar } from '../support/sidecar.ts';
 
 const COMPONENTS: readonly (readonly [name: string, make: (wildcards?: TopicWildcards) => PubSubDefinition])[] = [

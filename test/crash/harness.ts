@@ -4,7 +4,7 @@ import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { later } from '../../src/testing/collector.ts';
+import { later } from '../../src/kit/collector.ts';
 
 const LONGEST_LIFE_MS = 120_000;
 /** How many times as many lives as asked for may be killed before enough was done. */

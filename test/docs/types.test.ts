@@ -30,11 +30,11 @@ declare function count(click: object): Promise<void>;
 declare function apply(...values: unknown[]): void;
 declare function makeReport(): Promise<void>;
 declare function startMyBroker(): Promise<unknown>;
-declare function openMyComponent(...parts: unknown[]): Promise<import('insidecar').PubSubComponent>;
-declare function openMyStore(...parts: unknown[]): Promise<import('insidecar').StateStore>;
-declare function openMyKeyValueStore(...parts: unknown[]): Promise<import('insidecar').KeyValueStore>;
-declare const mountMyAdapter: import('insidecar/testing').MountAdapter;
-declare const mine: { can: readonly import('insidecar/testing').StoreNeed[]; emptyPlace(): string; open(place: string): Promise<import('insidecar').StateStore> };
+declare function openMyComponent(...parts: unknown[]): Promise<import('insidecar/kit').PubSubComponent>;
+declare function openMyStore(...parts: unknown[]): Promise<import('insidecar/kit').StateStore>;
+declare function openMyKeyValueStore(...parts: unknown[]): Promise<import('insidecar/kit').KeyValueStore>;
+declare const mountMyAdapter: import('insidecar/kit').MountAdapter;
+declare const mine: { can: readonly import('insidecar/kit').StoreNeed[]; emptyPlace(): string; open(place: string): Promise<import('insidecar/kit').StateStore> };
 `;
 
 /** The modules whose names examples use without the import, by the report of what they export. */

@@ -4,7 +4,7 @@ import { Destinations } from '../../src/blocks/invocation/destinations.ts';
 import { ClientPool } from '../../src/http/client-pool.ts';
 import { request } from '../../src/http/message.ts';
 import { httpClient } from '../../src/http/pool-client.ts';
-import { bytesOf, gate } from '../../src/testing/adapter-case.ts';
+import { bytesOf, gate } from '../../src/kit/adapter-case.ts';
 import { wireNames } from '../../src/wire.ts';
 import { listen } from '../support/http.ts';
 

@@ -1,6 +1,7 @@
 /** Who may use the inspector, and what it answers to others. */
 import { describe, expect, test } from 'vitest';
-import { nodeHandler, request, Sidecar } from '../../src/index.ts';
+import { request } from '../../src/http/message.ts';
+import { nodeHandler, Sidecar } from '../../src/index.ts';
 import type { InspectOptions } from '../../src/inspector/index.ts';
 import { inspect } from '../../src/inspector/index.ts';
 import { comingFrom, listen, type RequestHeaders, send } from '../support/http.ts';

@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { LiveFrame, LiveRecord } from '../../src/inspector/api/live.ts';
-import { eventually } from '../../src/testing/collector.ts';
+import { eventually } from '../../src/kit/collector.ts';
 import { TOKEN } from './inspected.ts';
 
 /** An event as it came. */

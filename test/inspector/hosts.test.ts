@@ -1,6 +1,6 @@
 /** The inspector of one of several hosts that share a store. */
 import { expect, test } from 'vitest';
-import { request } from '../../src/index.ts';
+import { request } from '../../src/http/message.ts';
 import { inspect } from '../../src/inspector/index.ts';
 import { Fleet, type Member } from '../support/fleet.ts';
 import { WRITE } from './inspected.ts';

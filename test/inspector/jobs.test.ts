@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineJob } from '../../src/index.ts';
 import type { JobReply, JobsReply } from '../../src/inspector/api/jobs.ts';
-import { eventually } from '../../src/testing/collector.ts';
+import { eventually } from '../../src/kit/collector.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { inspected } from './inspected.ts';
 import { PLACES, placed } from './places.ts';

@@ -4,7 +4,7 @@ import type { LiveFrame } from '../../src/inspector/api/live.ts';
 import type { LiveStream } from '../../src/inspector/recorder/live-stream.ts';
 import { readFilter } from '../../src/inspector/recorder/query.ts';
 import { Recorder } from '../../src/inspector/recorder/recorder.ts';
-import { eventually } from '../../src/testing/collector.ts';
+import { eventually } from '../../src/kit/collector.ts';
 import { RecordingLogger } from '../support/logger.ts';
 
 const OPTIONS = { record: 'watched', payloads: 'full' } as const;

@@ -1,7 +1,7 @@
 /** Queues, dead letters and subscriptions over the management API. */
 import { describe, expect, test } from 'vitest';
 import type { DeadLettersReply, QueuedMessagesReply, QueuesReply } from '../../src/inspector/api/queues.ts';
-import { eventually } from '../../src/testing/collector.ts';
+import { eventually } from '../../src/kit/collector.ts';
 import { type Inspected, inspected } from './inspected.ts';
 import { PLACES, placed } from './places.ts';
 

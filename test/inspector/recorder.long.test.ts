@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { eventually } from '../../src/testing/collector.ts';
+import { eventually } from '../../src/kit/collector.ts';
 import { Recorded } from './recorded.ts';
 
 test('a recorder keeps the newest 10,000 of 30,000 messages', async () => {

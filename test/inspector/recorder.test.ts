@@ -1,10 +1,11 @@
 import { describe, expect, test, vi } from 'vitest';
 import { SidecarEventEmitter } from '../../src/events.ts';
-import { durablePubSub, memoryPubSub, type PubSubDefinition } from '../../src/index.ts';
+import { durablePubSub, memoryPubSub } from '../../src/index.ts';
 import type { MessageRecord } from '../../src/inspector/api/live.ts';
 import { KeptPayloads } from '../../src/inspector/recorder/kept-payload.ts';
 import { readFilter } from '../../src/inspector/recorder/query.ts';
-import { eventually } from '../../src/testing/collector.ts';
+import { eventually } from '../../src/kit/collector.ts';
+import type { PubSubDefinition } from '../../src/kit/index.ts';
 import { Recorded } from './recorded.ts';
 
 const PLACES: readonly (readonly [string, () => PubSubDefinition])[] = [

@@ -4,17 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sqliteStateStore } from '../../src/components/embedded/index.ts';
+import { request } from '../../src/http/message.ts';
 import {
   type Duration,
   durableLocks,
   environmentSecrets,
-  type KeyValueDefinition,
-  type KeyValueStore,
   keyValueStore,
   memoryConfiguration,
   memoryLocks,
   memoryState,
-  request,
   type SidecarOptions,
 } from '../../src/index.ts';
 import type {
@@ -25,6 +23,7 @@ import type {
   StoresReply,
 } from '../../src/inspector/api/stores.ts';
 import type { InspectOptions, PayloadPlace } from '../../src/inspector/index.ts';
+import type { KeyValueDefinition, KeyValueStore } from '../../src/kit/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { type Inspected, inspected, TOKEN, untilEnd } from './inspected.ts';
 

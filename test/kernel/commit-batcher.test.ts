@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type Batch, ConflictError, memoryState, StateError, type StateStore } from '../../src/index.ts';
+import { memoryState, StateError } from '../../src/index.ts';
 import { type Change, CommitBatcher } from '../../src/kernel/commit-batcher.ts';
+import { type Batch, ConflictError, type StateStore } from '../../src/kit/index.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { RecordingLogger } from '../support/logger.ts';
 

@@ -8,10 +8,8 @@ import {
   memoryPubSub,
   memoryState,
   nodeHandler,
-  type PubSubDefinition,
   Sidecar,
   type SidecarOptions,
-  type StateDefinition,
   type Telemetry,
 } from 'insidecar';
 import { type TWorkflow, type WorkflowContext, WorkflowRuntime } from 'insidecar/dapr';
@@ -19,13 +17,14 @@ import { type EmbeddedOptions, embeddedState } from 'insidecar/embedded';
 import { type InspectOptions, type Inspector, inspect } from 'insidecar/inspector';
 import { jetstreamPubSub } from 'insidecar/jetstream';
 import { type KafkaSasl, kafkaPubSub } from 'insidecar/kafka';
+import { type PubSubDefinition, type StateDefinition, type StoreCase, stateStoreConformance } from 'insidecar/kit';
 import { type MqttPubSubOptions, mqttPubSub } from 'insidecar/mqtt';
 import { openTelemetry } from 'insidecar/otel';
 import { postgresqlState } from 'insidecar/postgresql';
 import { rabbitmqPubSub } from 'insidecar/rabbitmq';
 import { redisPubSub, redisState } from 'insidecar/redis';
 import { type LoadedResources, loadResources } from 'insidecar/resources';
-import { type StoreCase, stateStoreConformance, type VirtualClock, virtualClock } from 'insidecar/testing';
+import { type VirtualClock, virtualClock } from 'insidecar/testing';
 
 interface Order {
   readonly id: number;

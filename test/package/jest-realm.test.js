@@ -8,10 +8,11 @@ const { join } = require('node:path');
 const insidecar = require('insidecar');
 const { WorkflowRuntime } = require('insidecar/dapr');
 const { embeddedState } = require('insidecar/embedded');
+const { adapterConformance, stateStoreConformance, systemClock } = require('insidecar/kit');
 const { loadResources } = require('insidecar/resources');
-const { adapterConformance, stateStoreConformance, virtualClock } = require('insidecar/testing');
+const { virtualClock } = require('insidecar/testing');
 
-const { defineActivity, defineWorkflow, isSidecarError, memoryPubSub, nodeHandler, Sidecar, systemClock } = insidecar;
+const { defineActivity, defineWorkflow, isSidecarError, memoryPubSub, nodeHandler, Sidecar } = insidecar;
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 // Some measure memory, which a process shares with its runner.

@@ -1,7 +1,7 @@
 // The same program for require(); smoke.mjs hands in what it imported.
 const { once } = require('node:events');
 
-exports.smoke = async ({ assert, createServer, memoryPubSub, nodeHandler, request, Sidecar, virtualClock }) => {
+exports.smoke = async ({ assert, createServer, memoryPubSub, nodeHandler, Sidecar, testRequest, virtualClock }) => {
   const received = [];
   const app = (req, res) => {
     const chunks = [];
@@ -39,7 +39,7 @@ exports.smoke = async ({ assert, createServer, memoryPubSub, nodeHandler, reques
   await sidecar.pubsub.publish('pubsub', 'orders', { id: 2 });
   await both;
   assert.deepEqual(received, [{ id: 1 }, { id: 2 }]);
-  assert.equal((await sidecar.handle(request('GET', '/v1.0/healthz'))).status, 204);
+  assert.equal((await sidecar.handle(testRequest('GET', '/v1.0/healthz'))).status, 204);
   assert.equal(typeof virtualClock().now(), 'number');
 
   server.close();

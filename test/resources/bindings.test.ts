@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { BindingDefinition } from '../../src/index.ts';
+import type { BindingDefinition } from '../../src/kit/index.ts';
 import { load, problemsOf } from './files.ts';
 
 const component = (type: string, metadata: Readonly<Record<string, string>>): string => `apiVersion: dapr.io/v1alpha1

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { memoryState } from '../../src/components/memory/memory-store.ts';
 import type { PubSubComponent } from '../../src/components/pubsub.ts';
 import { loadRedis } from '../../src/components/redis/driver.ts';
-import { Collector, publishTexts } from '../../src/testing/collector.ts';
+import { Collector, publishTexts } from '../../src/kit/collector.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { hasRedis, startRedis } from '../support/servers.ts';

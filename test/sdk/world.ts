@@ -1,5 +1,6 @@
 import { CommunicationProtocolEnum, DaprClient, DaprServer } from '@dapr/dapr';
-import { memoryPubSub, nodeHandler, type PubSubDefinition, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { memoryPubSub, nodeHandler, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import type { PubSubDefinition } from '../../src/kit/index.ts';
 import { freePort, type Listening, listen } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
 

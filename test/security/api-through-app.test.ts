@@ -6,19 +6,19 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import Koa from 'koa';
 import { describe, expect, test } from 'vitest';
+import { request } from '../../src/http/message.ts';
 import {
   expressHandler,
   fastifyPlugin,
   fetchHandler,
   koaHandler,
   nodeHandler,
-  type RequestHandler,
-  request,
   Sidecar,
   type SidecarOptions,
 } from '../../src/index.ts';
 import { inspect } from '../../src/inspector/index.ts';
-import { bytesOf } from '../../src/testing/adapter-case.ts';
+import { bytesOf } from '../../src/kit/adapter-case.ts';
+import type { RequestHandler } from '../../src/kit/index.ts';
 import { listen, send } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
 

@@ -1,7 +1,8 @@
 /** What the pages of strangers have browsers send to an API without a token. */
 import { describe, expect, test } from 'vitest';
-import { nodeHandler, request, Sidecar, type SidecarOptions } from '../../src/index.ts';
-import { RawClient } from '../../src/testing/adapter-client.ts';
+import { request } from '../../src/http/message.ts';
+import { nodeHandler, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { RawClient } from '../../src/kit/adapter-client.ts';
 import { MOUNTS } from '../adapters/mounts.ts';
 import { type Answer, comingFrom, listen, type RequestHeaders, send } from '../support/http.ts';
 import { startInvocation } from '../support/invocation-world.ts';

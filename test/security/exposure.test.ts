@@ -9,10 +9,10 @@ import {
   fetchHandler,
   koaHandler,
   nodeHandler,
-  type RequestHandler,
   Sidecar,
   type SidecarOptions,
 } from '../../src/index.ts';
+import type { RequestHandler } from '../../src/kit/index.ts';
 import { fetchListener } from '../adapters/fetch-bridge.ts';
 import { comingFrom, listen, send } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';

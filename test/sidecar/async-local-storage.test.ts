@@ -3,19 +3,16 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
 import { DaprWorkflowClient, WorkflowRuntime } from '../../src/dapr/index.ts';
 import {
-  type Clock,
   defineActivity,
   defineJob,
   defineWorkflow,
   durablePubSub,
   type Logger,
   memoryPubSub,
-  type PubSubDefinition,
   Sidecar,
   type SidecarOptions,
-  type StateDefinition,
-  systemClock,
 } from '../../src/index.ts';
+import { type Clock, type PubSubDefinition, type StateDefinition, systemClock } from '../../src/kit/index.ts';
 import { Requests } from '../support/requests.ts';
 import { EVENTS } from '../support/sidecar.ts';
 

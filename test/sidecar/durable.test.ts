@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openEmbeddedStore } from '../../src/components/embedded/embedded-store.ts';
 import { embeddedState } from '../../src/components/embedded/index.ts';
-import { durablePubSub, type Logger, request, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { request } from '../../src/http/message.ts';
+import { durablePubSub, type Logger, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { patientClock } from '../support/clock.ts';
 
 const logger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

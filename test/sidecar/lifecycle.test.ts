@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type Logger,
-  memoryPubSub,
-  memoryState,
-  type PubSubComponent,
-  type PubSubDefinition,
-  Sidecar,
-  type StateDefinition,
-} from '../../src/index.ts';
+import { type Logger, memoryPubSub, memoryState, Sidecar } from '../../src/index.ts';
+import type { PubSubComponent, PubSubDefinition, StateDefinition } from '../../src/kit/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { RecordingLogger } from '../support/logger.ts';
 

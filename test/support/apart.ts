@@ -3,14 +3,9 @@ import type { Socket } from 'node:net';
 import { SESSION_PATH } from '../../src/blocks/workflow/forwarding/remote-host.ts';
 import { readHosts, ShardLayout } from '../../src/cluster/hosts.ts';
 import { shardOf } from '../../src/cluster/shards.ts';
-import {
-  defineActivity,
-  defineWorkflow,
-  type HeaderMap,
-  type IdentityOptions,
-  nodeHandler,
-  request,
-} from '../../src/index.ts';
+import { request } from '../../src/http/message.ts';
+import { defineActivity, defineWorkflow, type IdentityOptions, nodeHandler } from '../../src/index.ts';
+import type { HeaderMap } from '../../src/kit/index.ts';
 import { makeIdentity } from '../../src/security/identity.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { Fleet, type Member, type MemberOptions } from './fleet.ts';

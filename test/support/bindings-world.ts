@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { BindingDefinition, BindingRequest, BindingResponse, DeliverBindingEvent } from '../../src/index.ts';
+import type { BindingDefinition, BindingRequest, BindingResponse, DeliverBindingEvent } from '../../src/kit/index.ts';
 import type { Answer } from './http.ts';
 import { openServers, ServedSidecar, type TestApp, type Way } from './served.ts';
 import type { TestSidecarOptions } from './sidecar.ts';

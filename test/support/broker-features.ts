@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PubSubDefinition } from '../../src/index.ts';
+import type { PubSubDefinition } from '../../src/kit/index.ts';
 import { brokerOddities } from './broker-oddities.ts';
 import { BrokerWorld, type BrokerWorldOptions, pause, until } from './broker-world.ts';
 import { freePort } from './http.ts';

@@ -1,11 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import {
-  nodeHandler,
-  type PubSubDefinition,
-  type RouteSubscription,
-  Sidecar,
-  type SidecarOptions,
-} from '../../src/index.ts';
+import { nodeHandler, type RouteSubscription, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import type { PubSubDefinition } from '../../src/kit/index.ts';
 import { type Answering, RecordingApp } from './app.ts';
 import { type Answer, type Listening, listen, type Sent, send } from './http.ts';
 import { RecordingLogger } from './logger.ts';

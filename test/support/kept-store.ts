@@ -1,6 +1,5 @@
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
-import type { Batch, StateDefinition, StateStore } from '../../src/index.ts';
-import { systemClock } from '../../src/index.ts';
+import { type Batch, type StateDefinition, type StateStore, systemClock } from '../../src/kit/index.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 

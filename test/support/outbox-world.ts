@@ -1,14 +1,13 @@
 import { expect, test, vi } from 'vitest';
 import { StoreView } from '../../src/cluster/store-view.ts';
 import {
-  type Batch,
   type DurablePubSubOptions,
   durablePubSub,
   type KeyValueOptions,
   keyValueStore,
-  type StateDefinition,
   sharedState,
 } from '../../src/index.ts';
+import type { Batch, StateDefinition } from '../../src/kit/index.ts';
 import { TestSidecar, type TestSidecarOptions } from './sidecar.ts';
 
 const OUTBOX = { pubsubName: 'pubsub', topic: 'placed' };

@@ -1,5 +1,5 @@
 import { keepLocalHosts, localHostsOf } from '../../src/cluster/local-hosts.ts';
-import type { Batch, Entry, KeyedEntry, Scan, StateDefinition, StateStore } from '../../src/index.ts';
+import type { Batch, Entry, KeyedEntry, Scan, StateDefinition, StateStore } from '../../src/kit/index.ts';
 import type { OnChange } from '../../src/state/local-watch.ts';
 
 /** Calls of a store, by kind. */

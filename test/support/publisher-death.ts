@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { type PubSubDefinition, Sidecar } from '../../src/index.ts';
+import { Sidecar } from '../../src/index.ts';
+import type { PubSubDefinition } from '../../src/kit/index.ts';
 import { until } from './broker-world.ts';
 import { RecordingLogger } from './logger.ts';
 

@@ -6,11 +6,10 @@ import {
   durablePubSub,
   type MessageHandler,
   memoryPubSub,
-  type PubSubDefinition,
   type QueueRef,
-  type StateDefinition,
   type SubscribeOptions,
 } from '../../src/index.ts';
+import type { PubSubDefinition, StateDefinition } from '../../src/kit/index.ts';
 import { patientClock } from './clock.ts';
 import { KeptStore } from './kept-store.ts';
 import { TestSidecar } from './sidecar.ts';

@@ -1,4 +1,4 @@
-import type { PubSubDefinition } from '../../src/index.ts';
+import type { PubSubDefinition } from '../../src/kit/index.ts';
 
 /** The component, which takes no message of a topic while it is told so. */
 export function refusing(definition: PubSubDefinition, topic: string, isRefused = () => true): PubSubDefinition {

@@ -1,5 +1,6 @@
 import { asBuffer } from '../../src/http/body.ts';
-import { type KeyValueOptions, keyValueStore, memoryState, request, type WireName } from '../../src/index.ts';
+import { request } from '../../src/http/message.ts';
+import { type KeyValueOptions, keyValueStore, memoryState, type WireName } from '../../src/index.ts';
 import { TestSidecar, type TestSidecarOptions } from './sidecar.ts';
 
 /** An answer of the HTTP API. */

@@ -1,4 +1,4 @@
-import type { Activity, Clock, Timer } from '../../src/index.ts';
+import type { Activity, Clock, Timer } from '../../src/kit/index.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
 
 /** A clock whose time can be set, as that of a system: timers and the monotonic clock do not notice it. */

@@ -1,4 +1,5 @@
-import type { AnyComponentDefinition, WireName } from '../../src/index.ts';
+import type { WireName } from '../../src/index.ts';
+import type { AnyComponentDefinition } from '../../src/kit/index.ts';
 import type { Answer, Sent } from './http.ts';
 import { openServers, ServedSidecar, type Servers, type TestApp } from './served.ts';
 import type { TestSidecarOptions } from './sidecar.ts';

@@ -1,4 +1,5 @@
-import type { Duration, Sidecar, StateDefinition, WorkflowHistoryEvent, WorkflowState } from '../../src/index.ts';
+import type { Duration, Sidecar, WorkflowHistoryEvent, WorkflowState } from '../../src/index.ts';
+import type { StateDefinition } from '../../src/kit/index.ts';
 import { KeptStore } from './kept-store.ts';
 import { TestSidecar, type TestSidecarOptions } from './sidecar.ts';
 

@@ -1,5 +1,6 @@
 import { pubsubsOf } from '../../src/components/any-component.ts';
-import { type AppOptions, type MemoryPubSubOptions, memoryPubSub, type PubSubDefinition } from '../../src/index.ts';
+import { type AppOptions, type MemoryPubSubOptions, memoryPubSub } from '../../src/index.ts';
+import type { PubSubDefinition } from '../../src/kit/index.ts';
 import { type Answering, type Received, RecordingApp, type Reply } from './app.ts';
 import type { Answer, Sent } from './http.ts';
 import { openServers, ServedSidecar, type Servers, type Way } from './served.ts';

@@ -16,9 +16,9 @@ export interface HealthCheck {
 
 /** The sidecar's readiness, part by part. @public */
 export interface HealthState {
-  /** Whether {@link Health.check} succeeds. */
+  /** Whether all components are open, all stores work, and the application can be reached. */
   readonly isReady: boolean;
-  /** Whether {@link Health.checkOutbound} succeeds. */
+  /** Whether all components are open and all stores work, whether or not the application can be reached. */
   readonly isOutboundReady: boolean;
   /** The parts; without an application, there is no `app-channel`. */
   readonly checks: readonly HealthCheck[];
@@ -63,6 +63,7 @@ export class Health {
    *
    * @param appId - if given, must be the sidecar's own
    * @throws SidecarError `ERR_HEALTH_NOT_READY` naming what is not ready, `ERR_HEALTH_APPID_NOT_MATCH`.
+   * @internal
    */
   check(appId?: string): void {
     const missing = notReady([...this.#deps.outbound, ...this.#deps.inbound]);
@@ -79,6 +80,7 @@ export class Health {
    * Succeeds if all components are open and all stores work, whether or not the application can be reached.
    *
    * @throws SidecarError `ERR_OUTBOUND_HEALTH_NOT_READY` naming what is not ready.
+   * @internal
    */
   checkOutbound(): void {
     const missing = notReady(this.#deps.outbound);

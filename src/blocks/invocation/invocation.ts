@@ -197,7 +197,7 @@ export class Invocation {
     return Number(length) <= limit ? limit : 0;
   }
 
-  /** Waits for responses, up to the stop timeout; not for the end of streamed ones. */
+  /** Waits for responses, up to the stop timeout; not for the end of streamed ones. @internal */
   async stop(): Promise<void> {
     const { clock, gracePeriodMs } = this.#deps;
     if (this.#underWay === 0) return;
@@ -210,7 +210,7 @@ export class Invocation {
     });
   }
 
-  /** Cancels calls in progress and streamed responses, and closes the connections. */
+  /** Cancels calls in progress and streamed responses, and closes the connections. @internal */
   async close(): Promise<void> {
     const reason = new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before there was an answer');
     for (const call of this.#calls.take()) call.abort(reason);

@@ -74,18 +74,20 @@ export interface DeleteOperation extends StateWriteOptions {
 /** An operation of a transaction. @public */
 export type StateOperation = UpsertOperation | DeleteOperation;
 
-/** One comparison of a filter: a path of member names, with dots between them, and a value. @public */
-export type PathAnd<Value> = Readonly<Record<string, Value>>;
-
-/** A condition on the values that a query finds: one operator. @public */
+/**
+ * A condition on the values that a query finds: one operator. Comparisons have a path of member names, with dots between
+ * them, and a value.
+ *
+ * @public
+ */
 export type StateFilter =
-  | { readonly EQ: PathAnd<unknown> }
-  | { readonly NEQ: PathAnd<unknown> }
-  | { readonly GT: PathAnd<number> }
-  | { readonly GTE: PathAnd<number> }
-  | { readonly LT: PathAnd<number> }
-  | { readonly LTE: PathAnd<number> }
-  | { readonly IN: PathAnd<readonly unknown[]> }
+  | { readonly EQ: Readonly<Record<string, unknown>> }
+  | { readonly NEQ: Readonly<Record<string, unknown>> }
+  | { readonly GT: Readonly<Record<string, number>> }
+  | { readonly GTE: Readonly<Record<string, number>> }
+  | { readonly LT: Readonly<Record<string, number>> }
+  | { readonly LTE: Readonly<Record<string, number>> }
+  | { readonly IN: Readonly<Record<string, readonly unknown[]>> }
   | { readonly AND: readonly StateFilter[] }
   | { readonly OR: readonly StateFilter[] };
 

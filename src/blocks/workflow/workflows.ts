@@ -12,7 +12,6 @@ import type {
   ActivityDefinition,
   ActivityFunction,
   ActivityLike,
-  InputAndStart,
   Replacement,
   WorkflowDefinition,
   WorkflowFunction,
@@ -132,7 +131,9 @@ export class Workflows {
    */
   async start<Input, Output>(
     workflow: WorkflowLike<Input, Output>,
-    ...rest: InputAndStart<Input>
+    ...rest: undefined extends Input
+      ? [input?: Input, options?: WorkflowStartOptions]
+      : [input: Input, options?: WorkflowStartOptions]
   ): Promise<WorkflowRun<Input, Output>>;
   /** Starts an instance of the workflow that is registered under a name. */
   async start(name: string, input?: unknown, options?: WorkflowStartOptions): Promise<WorkflowRun>;

@@ -25,7 +25,7 @@ import { JetStreamClient, type NatsAccess } from './jetstream-client.ts';
 import { topicProblem } from './names.ts';
 import type { CreatedStreams, JetStreamDeliverPolicy, JetStreamSettings } from './settings.ts';
 
-export type { BrokerOptions, CreatedStreams, JetStreamDeliverPolicy };
+export type { CreatedStreams, JetStreamDeliverPolicy };
 
 /** Options of {@link jetstreamPubSub}. @public */
 export interface JetStreamPubSubOptions extends BrokerOptions {

@@ -26,8 +26,6 @@ import { loadKafka } from './driver.ts';
 import { KafkaClient, type KafkaSettings } from './kafka-client.ts';
 import { topicProblem } from './names.ts';
 
-export type { BrokerOptions };
-
 /** How to log in to Kafka by SASL. @public */
 export type KafkaSasl =
   | {

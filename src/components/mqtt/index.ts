@@ -28,8 +28,6 @@ import { MqttClient, type MqttSettings } from './mqtt-client.ts';
 import type { MqttBroker } from './mqtt-connection.ts';
 import { filterProblem, publishTopicProblem } from './names.ts';
 
-export type { BrokerOptions };
-
 /** Options of {@link mqttPubSub}. @public */
 export interface MqttPubSubOptions extends BrokerOptions {
   /**

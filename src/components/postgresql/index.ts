@@ -49,7 +49,7 @@ export {
 } from './configuration/postgresql-configuration.ts';
 export { type PostgresqlStateStoreOptions, postgresqlStateStore } from './kv/postgresql-state-store.ts';
 export { type PostgresqlLocksOptions, postgresqlLocks } from './postgresql-locks.ts';
-export type { PostgresqlConnection, StateCall };
+export type { PostgresqlConnection };
 
 /**
  * The statements that create the tables and functions of this release, for a user with the right to create them; the

@@ -20,7 +20,7 @@ import type { RabbitHandle } from './rabbit-line.ts';
 import { type RabbitServer, serverOf } from './server.ts';
 import type { RabbitmqExchangeKind, RabbitmqQueueType, Settings } from './settings.ts';
 
-export type { BrokerOptions, RabbitmqExchangeKind, RabbitmqQueueType };
+export type { RabbitmqExchangeKind, RabbitmqQueueType };
 
 /** Options of {@link rabbitmqPubSub}. @public */
 export interface RabbitmqPubSubOptions extends BrokerOptions {

@@ -6,7 +6,6 @@
 
 import type { StateDefinition } from '../../state/store.ts';
 import { checkOptions, field, type OptionFields } from '../../util/option-fields.ts';
-import type { BrokerOptions } from '../broker/broker-pubsub.ts';
 import type { StateCall } from '../remote/observed-server.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
 import { invalidOptions, REMOTE_STORE_FIELDS, timeoutsOf } from '../remote/store-options.ts';
@@ -38,7 +37,7 @@ export { type RedisConfigurationOptions, redisConfiguration } from './configurat
 export { type RedisStateStoreOptions, redisStateStore } from './kv/redis-state-store.ts';
 export { type RedisPubSubOptions, redisPubSub } from './pubsub/redis-pubsub.ts';
 export { type RedisLocksOptions, redisLocks } from './redis-locks.ts';
-export type { BrokerOptions, RedisConnectionOptions, StateCall };
+export type { RedisConnectionOptions };
 
 const FIELDS: OptionFields<RedisOptions> = {
   ...CONNECTION_FIELDS,

@@ -4,7 +4,7 @@ import { StoreView } from '../../../src/cluster/store-view.ts';
 import { ConsumerGroups } from '../../../src/components/durable/consumer-groups.ts';
 import { Layout } from '../../../src/components/durable/layout.ts';
 import { MemoryStore } from '../../../src/components/memory/memory-store.ts';
-import type { Batch, KeyedEntry, Scan } from '../../../src/index.ts';
+import type { Batch, KeyedEntry, Scan } from '../../../src/kit/index.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 

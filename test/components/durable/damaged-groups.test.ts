@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { ConflictError, durablePubSub, Sidecar } from '../../../src/index.ts';
+import { durablePubSub, Sidecar } from '../../../src/index.ts';
+import { ConflictError } from '../../../src/kit/index.ts';
 import { KeptStore } from '../../support/kept-store.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 

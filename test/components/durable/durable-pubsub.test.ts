@@ -7,9 +7,9 @@ import { durablePubSub } from '../../../src/components/durable/durable-pubsub.ts
 import { embeddedState } from '../../../src/components/embedded/index.ts';
 import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import type { Delivery, PubSubComponent } from '../../../src/components/pubsub.ts';
+import { acknowledge, Collector, eventually, publishTexts, textMessage } from '../../../src/kit/collector.ts';
+import { pubSubConformance } from '../../../src/kit/pubsub-conformance.ts';
 import { MAX_VALUE_BYTES, type StateDefinition, type StateStore } from '../../../src/state/store.ts';
-import { acknowledge, Collector, eventually, publishTexts, textMessage } from '../../../src/testing/collector.ts';
-import { pubSubConformance } from '../../../src/testing/pubsub-conformance.ts';
 import { virtualClock } from '../../../src/testing/virtual-clock.ts';
 import { type Clock, systemClock } from '../../../src/util/clock.ts';
 import type { Logger } from '../../../src/util/logger.ts';

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { durablePubSub } from '../../../src/components/durable/durable-pubsub.ts';
 import { MemoryStore } from '../../../src/components/memory/memory-store.ts';
 import type { PubSubComponent } from '../../../src/components/pubsub.ts';
+import { acknowledge, Collector, textMessage } from '../../../src/kit/collector.ts';
 import type { StateStore } from '../../../src/state/store.ts';
-import { acknowledge, Collector, textMessage } from '../../../src/testing/collector.ts';
 import { virtualClock } from '../../../src/testing/virtual-clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 

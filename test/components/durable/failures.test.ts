@@ -2,16 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { durablePubSub } from '../../../src/components/durable/durable-pubsub.ts';
 import { MemoryStore } from '../../../src/components/memory/memory-store.ts';
 import type { Delivery, PubSubComponent } from '../../../src/components/pubsub.ts';
+import { acknowledge, Collector, eventually, later, publishTexts, textMessage } from '../../../src/kit/collector.ts';
 import { ConflictError, StateError } from '../../../src/state/errors.ts';
 import type { Batch, KeyedEntry, Scan, StateStore } from '../../../src/state/store.ts';
-import {
-  acknowledge,
-  Collector,
-  eventually,
-  later,
-  publishTexts,
-  textMessage,
-} from '../../../src/testing/collector.ts';
 import { virtualClock } from '../../../src/testing/virtual-clock.ts';
 import type { Logger } from '../../../src/util/logger.ts';
 

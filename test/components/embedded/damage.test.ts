@@ -10,9 +10,9 @@ import { openDatabase } from '../../../src/components/embedded/schema.ts';
 import { SqliteEngine } from '../../../src/components/embedded/sqlite-engine.ts';
 import { MemoryStore } from '../../../src/components/memory/memory-store.ts';
 import type { PubSubComponent } from '../../../src/components/pubsub.ts';
+import { acknowledge, Collector, textMessage } from '../../../src/kit/collector.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { readValue, withFormat } from '../../../src/state/values.ts';
-import { acknowledge, Collector, textMessage } from '../../../src/testing/collector.ts';
 import { context, openStore, temporaryDirectory } from '../../support/embedded-store.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 

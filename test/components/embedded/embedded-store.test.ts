@@ -2,8 +2,8 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { embeddedState } from '../../../src/components/embedded/index.ts';
+import { stateStoreConformance } from '../../../src/kit/store-conformance.ts';
 import { isConflictError } from '../../../src/state/errors.ts';
-import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { context, openStore, put, temporaryDirectory } from '../../support/embedded-store.ts';
 import { compareWithModel } from '../../support/store-model.ts';
 

@@ -1,7 +1,7 @@
 // A process that uses the built package's embedded store, for the tests to kill, race with and look at from outside.
 import { writeSync } from 'node:fs';
-import { systemClock } from 'insidecar';
 import { embeddedState } from 'insidecar/embedded';
+import { systemClock } from 'insidecar/kit';
 
 const [mode, path] = process.argv.slice(2);
 const logger = { debug() {}, info() {}, warn() {}, error() {} };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { nkeys } from '@nats-io/transport-node';
 import { describe, expect, test } from 'vitest';
 import type { JetStreamPubSubOptions } from '../../../src/components/jetstream/index.ts';
-import { acknowledge, Collector, eventually, publishTexts, textMessage } from '../../../src/testing/collector.ts';
+import { acknowledge, Collector, eventually, publishTexts, textMessage } from '../../../src/kit/collector.ts';
 import { Certificates } from '../../support/certificates.ts';
 import { freePort } from '../../support/http.ts';
 import { RecordingLogger } from '../../support/logger.ts';

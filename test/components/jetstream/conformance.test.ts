@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { pubSubConformance } from '../../../src/testing/index.ts';
+import { pubSubConformance } from '../../../src/kit/index.ts';
 import { hasNatsUrl, NatsForTests, openJetStream } from './nats-world.ts';
 
 const MIB = 1024 * 1024;

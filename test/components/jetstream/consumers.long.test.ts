@@ -2,14 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JetStreamPubSubOptions } from '../../../src/components/jetstream/index.ts';
-import {
-  acknowledge,
-  Collector,
-  eventually,
-  later,
-  publishTexts,
-  textMessage,
-} from '../../../src/testing/collector.ts';
+import { acknowledge, Collector, eventually, later, publishTexts, textMessage } from '../../../src/kit/collector.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { hasNats, startNats } from '../../support/servers.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';

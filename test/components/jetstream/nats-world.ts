@@ -1,7 +1,8 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { type JetStreamPubSubOptions, jetstreamPubSub } from '../../../src/components/jetstream/index.ts';
 import type { PubSubComponent } from '../../../src/components/pubsub.ts';
-import { memoryState, systemClock } from '../../../src/index.ts';
+import { memoryState } from '../../../src/index.ts';
+import { systemClock } from '../../../src/kit/index.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { hasNats, type OwnServer, startNats } from '../../support/servers.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PubSubComponent } from '../../../src/components/pubsub.ts';
-import { acknowledge, Collector, eventually, publishTexts, textMessage } from '../../../src/testing/collector.ts';
+import { acknowledge, Collector, eventually, publishTexts, textMessage } from '../../../src/kit/collector.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { hasNats } from '../../support/servers.ts';
 import { ask, NatsForTests, openJetStream } from './nats-world.ts';

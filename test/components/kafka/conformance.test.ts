@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { type PubSubNeed, pubSubConformance } from '../../../src/testing/index.ts';
+import { type PubSubNeed, pubSubConformance } from '../../../src/kit/index.ts';
 import { hasBroker, KafkaTestBroker } from './kafka-test-broker.ts';
 
 /** Kafka counts no deliveries. Its topics have letters, digits, dots, underscores and hyphens in their names. */

@@ -4,7 +4,7 @@ import type { KafkaProducer, OutgoingRecord } from '../../../src/components/kafk
 import { KafkaPublisher } from '../../../src/components/kafka/kafka-publisher.ts';
 import { outgoing } from '../../../src/components/kafka/records.ts';
 import { OutageLog } from '../../../src/components/outage-log.ts';
-import { textMessage } from '../../../src/testing/collector.ts';
+import { textMessage } from '../../../src/kit/collector.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 
 const ORIGIN = { topic: 'orders', group: 'app', reason: 'x'.repeat(400), attempts: 3, at: '' };

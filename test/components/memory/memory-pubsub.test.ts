@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { memoryPubSub } from '../../../src/components/memory/memory-pubsub.ts';
 import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import type { Message, PubSubComponent } from '../../../src/components/pubsub.ts';
-import { acknowledge, Collector, later, publishTexts, textMessage } from '../../../src/testing/collector.ts';
-import { pubSubConformance } from '../../../src/testing/pubsub-conformance.ts';
+import { acknowledge, Collector, later, publishTexts, textMessage } from '../../../src/kit/collector.ts';
+import { pubSubConformance } from '../../../src/kit/pubsub-conformance.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import type { Logger } from '../../../src/util/logger.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { memoryState } from '../../../src/components/memory/memory-store.ts';
+import { stateStoreConformance } from '../../../src/kit/store-conformance.ts';
 import type { StateStore } from '../../../src/state/store.ts';
-import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { compareWithModel } from '../../support/store-model.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { type PubSubNeed, pubSubConformance } from '../../../src/testing/index.ts';
+import { type PubSubNeed, pubSubConformance } from '../../../src/kit/index.ts';
 import { hasBroker, MqttTestBroker } from './mqtt-test-broker.ts';
 
 /** MQTT cannot store how often a message was delivered: its redelivery flag says only that it may have been once. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ddlOf } from '../../../src/components/postgresql/schema.ts';
-import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
+import { stateStoreConformance } from '../../../src/kit/store-conformance.ts';
 import { compareWithModel } from '../../support/store-model.ts';
 import { hasSharedPostgresql, sharedPostgresql } from './given-postgresql.ts';
 

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { loadPg, type PgClient, type PgConfig } from '../../../src/components/postgresql/driver.ts';
 import { resultTypes } from '../../../src/components/postgresql/result-types.ts';
-import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
+import { stateStoreConformance } from '../../../src/kit/store-conformance.ts';
 import { hasPostgresql } from '../../support/servers.ts';
 import { PgTestServer } from './pg-test-server.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stateStoreConformance } from '../../../src/kit/store-conformance.ts';
 import type { StateStore } from '../../../src/state/store.ts';
-import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { put } from '../../support/embedded-store.ts';
 import { hasPgbouncer, hasPostgresql, type OwnServer, startPgbouncer } from '../../support/servers.ts';
 import { PgTestServer } from './pg-test-server.ts';

@@ -7,8 +7,8 @@ import {
   postgresqlDdl,
   postgresqlState,
 } from '../../../src/components/postgresql/index.ts';
+import { stateStoreConformance } from '../../../src/kit/store-conformance.ts';
 import type { StateStore } from '../../../src/state/store.ts';
-import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { Certificates } from '../../support/certificates.ts';
 import { RecordingLogger } from '../../support/logger.ts';

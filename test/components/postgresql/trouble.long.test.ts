@@ -2,7 +2,7 @@ import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { loadPg } from '../../../src/components/postgresql/driver.ts';
-import type { StateCall } from '../../../src/components/postgresql/index.ts';
+import type { StateCall } from '../../../src/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { put } from '../../support/embedded-store.ts';
 import { hasPostgresql, servant, startStandby } from '../../support/servers.ts';

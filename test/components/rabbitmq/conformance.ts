@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
-import { newTopic } from '../../../src/testing/pubsub-case.ts';
-import { pubSubConformance } from '../../../src/testing/pubsub-conformance.ts';
+import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/kit/collector.ts';
+import { newTopic } from '../../../src/kit/pubsub-case.ts';
+import { pubSubConformance } from '../../../src/kit/pubsub-conformance.ts';
 import { openComponent } from './broker.ts';
 
 /** What every component does, on both kinds of queues. */

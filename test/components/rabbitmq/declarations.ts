@@ -1,8 +1,8 @@
 import type { Options } from 'amqplib';
 import { describe, expect, test } from 'vitest';
 import type { PubSubDefinition } from '../../../src/components/pubsub.ts';
-import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
-import { newTopic, numbers } from '../../../src/testing/pubsub-case.ts';
+import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/kit/collector.ts';
+import { newTopic, numbers } from '../../../src/kit/pubsub-case.ts';
 import { component, load, metadata } from '../../resources/files.ts';
 import { openComponent, openDefinition, queueState, urlOf, withClient } from './broker.ts';
 import { DaprLike } from './dapr-like.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
-import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
-import { newTopic } from '../../../src/testing/pubsub-case.ts';
+import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/kit/collector.ts';
+import { newTopic } from '../../../src/kit/pubsub-case.ts';
 import { brokerFaults } from '../../support/broker-faults.ts';
 import { until } from '../../support/broker-world.ts';
 import { Certificates } from '../../support/certificates.ts';

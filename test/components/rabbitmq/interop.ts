@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/components/pubsub.ts';
-import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
-import { newTopic, numbers } from '../../../src/testing/pubsub-case.ts';
+import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/kit/collector.ts';
+import { newTopic, numbers } from '../../../src/kit/pubsub-case.ts';
 import { until } from '../../support/broker-world.ts';
 import { openComponent, queueState } from './broker.ts';
 import { DaprLike } from './dapr-like.ts';

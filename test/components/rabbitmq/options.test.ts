@@ -3,7 +3,7 @@ import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import { loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { type RabbitmqPubSubOptions, rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
 import { queuePlanOf, type Settings } from '../../../src/components/rabbitmq/settings.ts';
-import { Collector, textMessage } from '../../../src/testing/collector.ts';
+import { Collector, textMessage } from '../../../src/kit/collector.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { freePort } from '../../support/http.ts';
 import { RecordingLogger } from '../../support/logger.ts';

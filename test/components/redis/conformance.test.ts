@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
+import { stateStoreConformance } from '../../../src/kit/store-conformance.ts';
 import { compareWithModel } from '../../support/store-model.ts';
 import { hasSharedRedis, SharedRedisState } from './given-redis.ts';
 

@@ -7,7 +7,7 @@ import {
   redisLocks,
   redisStateStore,
 } from '../../../src/components/redis/index.ts';
-import type { AnyComponentDefinition } from '../../../src/index.ts';
+import type { AnyComponentDefinition } from '../../../src/kit/index.ts';
 import { itemsOf, subscribe } from '../../support/configuration-table.ts';
 import { redisCommand, startReplica } from '../../support/redis-groups.ts';
 import { SentinelGroup } from '../../support/sentinel-group.ts';

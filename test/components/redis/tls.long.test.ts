@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RedisOptions, redisState } from '../../../src/components/redis/index.ts';
+import { stateStoreConformance } from '../../../src/kit/store-conformance.ts';
 import type { StateStore } from '../../../src/state/store.ts';
-import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { put } from '../../support/embedded-store.ts';
 import { RecordingLogger } from '../../support/logger.ts';

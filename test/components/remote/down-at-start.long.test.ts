@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { postgresqlState } from '../../../src/components/postgresql/index.ts';
 import { redisState } from '../../../src/components/redis/index.ts';
-import { defineJob, durablePubSub, Sidecar, type SidecarOptions, type StateDefinition } from '../../../src/index.ts';
+import { defineJob, durablePubSub, Sidecar, type SidecarOptions } from '../../../src/index.ts';
+import type { StateDefinition } from '../../../src/kit/index.ts';
 import { freePort } from '../../support/http.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../../support/servers.ts';

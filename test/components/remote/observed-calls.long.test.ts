@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { postgresqlState, type StateCall } from '../../../src/components/postgresql/index.ts';
+import { postgresqlState } from '../../../src/components/postgresql/index.ts';
 import { redisState } from '../../../src/components/redis/index.ts';
+import type { StateCall } from '../../../src/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { put } from '../../support/embedded-store.ts';
 import { hasPostgresql, hasRedis } from '../../support/servers.ts';

@@ -9,7 +9,7 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { loadSqlite, SqliteConnection, type SqlValue } from '../../../src/components/embedded/driver.ts';
 import { type SqliteStateStoreOptions, sqliteStateStore } from '../../../src/components/embedded/index.ts';
 import type { KeyValueStore } from '../../../src/components/key-value.ts';
-import { keyValueConformance } from '../../../src/testing/key-value-conformance.ts';
+import { keyValueConformance } from '../../../src/kit/key-value-conformance.ts';
 import {
   bytesOf,
   etagOf,

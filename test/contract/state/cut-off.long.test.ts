@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { postgresqlStateStore } from '../../../src/components/postgresql/index.ts';
 import { redisStateStore } from '../../../src/components/redis/index.ts';
-import type { KeyValueDefinition } from '../../../src/index.ts';
+import type { KeyValueDefinition } from '../../../src/kit/index.ts';
 import { freePort } from '../../support/http.ts';
 import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../../support/servers.ts';
 import { type StateAnswer, type StateWorld, startStateWorld } from '../../support/state-world.ts';

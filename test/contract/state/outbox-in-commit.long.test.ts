@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { StateDefinition, StateStore } from '../../../src/index.ts';
+import type { StateDefinition, StateStore } from '../../../src/kit/index.ts';
 import { hasSharedPostgresql, sharedPostgresql } from '../../components/postgresql/given-postgresql.ts';
 import { hasSharedRedis, SharedRedisState } from '../../components/redis/given-redis.ts';
 import { OutboxWorld, sameCommitCases } from '../../support/outbox-world.ts';

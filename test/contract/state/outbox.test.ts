@@ -4,10 +4,10 @@ import {
   keyValueStore,
   memoryPubSub,
   memoryState,
-  type PubSubDefinition,
   sharedState,
   type WireName,
 } from '../../../src/index.ts';
+import type { PubSubDefinition } from '../../../src/kit/index.ts';
 import { type StateWorld, type StateWorldOptions, startStateWorld } from '../../support/state-world.ts';
 
 type Event = Readonly<Record<string, unknown>>;

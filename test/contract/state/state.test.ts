@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { request } from '../../../src/http/message.ts';
 import { keyValueStore, memoryState, type WireName } from '../../../src/index.ts';
 import { TestSidecar } from '../../support/sidecar.ts';
 import { startStateWorld } from '../../support/state-world.ts';
@@ -396,7 +397,6 @@ describe.each(WIRES)('on the wire %s', (wire) => {
       wire,
       components: [keyValueStore('theirs', { scopes: ['other'] })],
     }).start();
-    const { request } = await import('../../../src/index.ts');
     const { status, body } = await alone.sidecar.handle(request('GET', '/v1.0/state/theirs/a'));
     const json: unknown = JSON.parse(Buffer.from(body as Uint8Array).toString());
     expect([status, json]).toMatchObject([500, { errorCode: 'ERR_STATE_STORE_NOT_CONFIGURED' }]);

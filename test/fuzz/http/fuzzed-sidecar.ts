@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { embeddedState } from '../../../src/components/embedded/index.ts';
+import { request } from '../../../src/http/message.ts';
 import {
   durablePubSub,
   memoryPubSub,
   nodeHandler,
-  request,
   Sidecar,
   type SidecarOptions,
   type WireName,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { request, type SidecarResponse } from '../../../src/index.ts';
+import { request } from '../../../src/http/message.ts';
+import type { SidecarResponse } from '../../../src/kit/index.ts';
 import { type Session, type Target, tryPortion } from '../portion.ts';
 import { Steadiness } from '../steadiness.ts';
 import { withDeadline } from '../with-deadline.ts';

@@ -1,4 +1,5 @@
-import { defineJob, durablePubSub, type Logger, Sidecar, type StateDefinition } from '../../../src/index.ts';
+import { defineJob, durablePubSub, type Logger, Sidecar } from '../../../src/index.ts';
+import type { StateDefinition } from '../../../src/kit/index.ts';
 
 /** What a store holds for certain: everything that was acknowledged, by kind. */
 const SAMPLE = {

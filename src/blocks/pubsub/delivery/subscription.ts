@@ -81,9 +81,6 @@ export interface BulkSubscribeOptions {
   readonly maxAwaitDuration?: Duration | undefined;
 }
 
-/** The answer of a subscription's function to a message; nothing means `SUCCESS`. @public */
-export type ProcessingStatus = 'SUCCESS' | 'RETRY' | 'DROP';
-
 /** The second argument of a subscription's function, beside the event. @public */
 export interface DeliveryContext {
   /** The message as it lies in the component; its bytes, a copy, have every digit of every number. */
@@ -102,7 +99,7 @@ export interface DeliveryContext {
 /**
  * Processes a message in code. It may return anything, also as a promise:
  *
- * - a {@link ProcessingStatus}, as text or as `{ status }`; a `status` of another text means `RETRY`, as over HTTP;
+ * - `'SUCCESS'`, `'RETRY'` or `'DROP'`, as text or as `{ status }`; a `status` of another text means `RETRY`, as over HTTP;
  * - an `Error`, which counts as thrown: a thrown error means `RETRY`;
  * - anything else, or nothing: the message is done. A text that is no status is warned of, once for each subscription.
  *

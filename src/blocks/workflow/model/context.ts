@@ -43,11 +43,6 @@ export interface MapOptions {
   readonly concurrency?: number | undefined;
 }
 
-/** The input is optional if its type allows `undefined`. @public */
-export type InputAnd<Input, Options> = undefined extends Input
-  ? [input?: Input, options?: Options]
-  : [input: Input, options?: Options];
-
 /**
  * The API of workflow code. Every promise that it returns is durable: the process may end while the code waits, and
  * another one continues from there. Plain `Promise.all`, `race`, `any` and `allSettled` work with these promises. Other
@@ -77,7 +72,9 @@ export interface WorkflowContext {
    */
   callActivity<Input, Output>(
     activity: ActivityLike<Input, Output>,
-    ...rest: InputAnd<Input, CallActivityOptions>
+    ...rest: undefined extends Input
+      ? [input?: Input, options?: CallActivityOptions]
+      : [input: Input, options?: CallActivityOptions]
   ): Promise<Output>;
   /** Runs the activity registered under a name. */
   callActivity<Output = unknown>(name: string, input?: unknown, options?: CallActivityOptions): Promise<Output>;
@@ -94,7 +91,9 @@ export interface WorkflowContext {
    */
   callChild<Input, Output>(
     workflow: WorkflowLike<Input, Output>,
-    ...rest: InputAnd<Input, CallChildOptions>
+    ...rest: undefined extends Input
+      ? [input?: Input, options?: CallChildOptions]
+      : [input: Input, options?: CallChildOptions]
   ): Promise<Output>;
   /** Runs the workflow registered under a name as a child. */
   callChild<Output = unknown>(name: string, input?: unknown, options?: CallChildOptions): Promise<Output>;

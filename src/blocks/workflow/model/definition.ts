@@ -196,11 +196,6 @@ export interface WorkflowStartOptions {
   readonly startAt?: Instant | undefined;
 }
 
-/** Input and options of a start; the input is optional if its type allows `undefined`. @public */
-export type InputAndStart<Input> = undefined extends Input
-  ? [input?: Input, options?: WorkflowStartOptions]
-  : [input: Input, options?: WorkflowStartOptions];
-
 const START_FIELDS: OptionFields<WorkflowStartOptions> = {
   instanceId: ANYTHING,
   ifExists: field(isIfExists, '"fail", "keep" or "replace"'),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { defineJob, request, Sidecar } from '../../../../src/index.ts';
+import { request } from '../../../../src/http/message.ts';
+import { defineJob, Sidecar } from '../../../../src/index.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
 import { RecordingLogger } from '../../../support/logger.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { type Clock, defineJob, type Jobs, Sidecar } from '../../../../src/index.ts';
+import { defineJob, type Jobs, Sidecar } from '../../../../src/index.ts';
+import type { Clock } from '../../../../src/kit/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { jobsWorld } from '../../../support/jobs-world.ts';
 import { KeptStore } from '../../../support/kept-store.ts';

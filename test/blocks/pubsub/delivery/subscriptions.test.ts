@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { memoryPubSub, type PubSubDefinition } from '../../../../src/index.ts';
+import { memoryPubSub } from '../../../../src/index.ts';
+import type { PubSubDefinition } from '../../../../src/kit/index.ts';
 import { NEVER, type Reply } from '../../../support/app.ts';
 import { startWorld, type World } from '../../../support/world.ts';
 

@@ -9,7 +9,8 @@ import {
   DaprWorkflowClient,
   WorkflowRuntime,
 } from '../../../../src/dapr/index.ts';
-import { defineActivity, defineWorkflow, request, Sidecar, type WorkflowState } from '../../../../src/index.ts';
+import { request } from '../../../../src/http/message.ts';
+import { defineActivity, defineWorkflow, Sidecar, type WorkflowState } from '../../../../src/index.ts';
 import { patientClock } from '../../../support/clock.ts';
 import { RecordingLogger } from '../../../support/logger.ts';
 import { type WorkflowWorld, workflowWorld } from '../../../support/workflow-world.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Batch, type Clock, defineActivity, defineWorkflow, Sidecar, systemClock } from '../../../../src/index.ts';
+import { defineActivity, defineWorkflow, Sidecar } from '../../../../src/index.ts';
+import { type Batch, type Clock, systemClock } from '../../../../src/kit/index.ts';
 import { StateError } from '../../../../src/state/errors.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
 import { RecordingLogger } from '../../../support/logger.ts';

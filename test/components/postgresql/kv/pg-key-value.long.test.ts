@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KeyValueStore } from '../../../../src/components/key-value.ts';
 import { loadPg, type PgRow } from '../../../../src/components/postgresql/driver.ts';
 import { type PostgresqlStateStoreOptions, postgresqlStateStore } from '../../../../src/components/postgresql/index.ts';
-import { keyValueConformance } from '../../../../src/testing/key-value-conformance.ts';
+import { keyValueConformance } from '../../../../src/kit/key-value-conformance.ts';
 import { bytesOf, etagOf, keyValueCases, put, putOne, textOf, writeOne } from '../../../support/key-value-cases.ts';
 import { relayCases } from '../../../support/relay-cases.ts';
 import { storeContext } from '../../../support/store-context.ts';

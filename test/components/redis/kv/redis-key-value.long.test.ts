@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KeyValueStore } from '../../../../src/components/key-value.ts';
 import type { RedisArgument } from '../../../../src/components/redis/driver.ts';
 import { redisStateStore } from '../../../../src/components/redis/index.ts';
-import { keyValueConformance } from '../../../../src/testing/key-value-conformance.ts';
+import { keyValueConformance } from '../../../../src/kit/key-value-conformance.ts';
 import { etagOf, keyValueCases, put, putOne, remove, textOf, writeOne } from '../../../support/key-value-cases.ts';
 import { redisCommand, startReplica } from '../../../support/redis-groups.ts';
 import { relayCases } from '../../../support/relay-cases.ts';

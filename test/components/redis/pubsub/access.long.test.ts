@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { acknowledge, Collector, publishTexts } from '../../../../src/testing/collector.ts';
-import { numbers } from '../../../../src/testing/pubsub-case.ts';
-import { pubSubConformance } from '../../../../src/testing/pubsub-conformance.ts';
+import { acknowledge, Collector, publishTexts } from '../../../../src/kit/collector.ts';
+import { numbers } from '../../../../src/kit/pubsub-case.ts';
+import { pubSubConformance } from '../../../../src/kit/pubsub-conformance.ts';
 import { until } from '../../../support/broker-world.ts';
 import { freePort } from '../../../support/http.ts';
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { pubSubConformance } from '../../../../src/testing/pubsub-conformance.ts';
+import { pubSubConformance } from '../../../../src/kit/pubsub-conformance.ts';
 import { hasSharedRedis, sharedRedis } from '../given-redis.ts';
 import { openPubSub } from './open-pubsub.ts';
 

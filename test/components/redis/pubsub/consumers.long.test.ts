@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { acknowledge, Collector, publishTexts } from '../../../../src/testing/collector.ts';
-import { numbers } from '../../../../src/testing/pubsub-case.ts';
+import { acknowledge, Collector, publishTexts } from '../../../../src/kit/collector.ts';
+import { numbers } from '../../../../src/kit/pubsub-case.ts';
 import { pause, until } from '../../../support/broker-world.ts';
 import { hasSharedRedis, sharedRedis } from '../given-redis.ts';
 import { openPubSub, rawCommand } from './open-pubsub.ts';

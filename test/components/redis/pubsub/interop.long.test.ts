@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RedisArgument } from '../../../../src/components/redis/driver.ts';
 import { redisPubSub } from '../../../../src/components/redis/index.ts';
-import { acknowledge, Collector, textMessage } from '../../../../src/testing/collector.ts';
+import { acknowledge, Collector, textMessage } from '../../../../src/kit/collector.ts';
 import { BrokerWorld, until } from '../../../support/broker-world.ts';
 import { hasSharedRedis, sharedRedis } from '../given-redis.ts';
 import { openPubSub, rawCommand } from './open-pubsub.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { acknowledge, Collector, publishTexts } from '../../../../src/testing/collector.ts';
-import { numbers } from '../../../../src/testing/pubsub-case.ts';
+import { acknowledge, Collector, publishTexts } from '../../../../src/kit/collector.ts';
+import { numbers } from '../../../../src/kit/pubsub-case.ts';
 import { until } from '../../../support/broker-world.ts';
 import { redisCommand } from '../../../support/redis-groups.ts';
 import { hasRedis, type OwnServer, startRedis } from '../../../support/servers.ts';
