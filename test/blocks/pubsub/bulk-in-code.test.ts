@@ -6,9 +6,9 @@ import {
   defineTopic,
   durablePubSub,
   memoryPubSub,
-  type PubSubDefinition,
   type SubscribeBulkOptions,
 } from '../../../src/index.ts';
+import type { PubSubDefinition } from '../../../src/kit/index.ts';
 import { TestSidecar } from '../../support/sidecar.ts';
 
 const COMPONENTS: readonly (readonly [string, () => PubSubDefinition])[] = [
