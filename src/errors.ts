@@ -1,5 +1,4 @@
-import { inspect } from 'node:util';
-import { isNativeError } from 'node:util/types';
+export { isError, messageOf, shortened } from './util/thrown.ts';
 
 /** The error codes of the jobs API; their prefix depends on the wire. @public */
 export type SchedulerErrorCode =
@@ -72,6 +71,14 @@ export type ErrorCode =
   | 'ERR_TRY_LOCK'
   | 'ERR_UNLOCK'
   | 'ERR_INVOKE_OUTPUT_BINDING'
+  | 'ERR_ACTOR_INVOKE_METHOD'
+  | 'ERR_ACTOR_NO_ADDRESS'
+  | 'ERR_ACTOR_STACK_DEPTH'
+  | 'ERR_ACTOR_TYPE_RESERVED'
+  | 'ERR_ACTOR_INSTANCE_MISSING'
+  | 'ERR_ACTOR_STATE_TRANSACTION_SAVE'
+  | 'ERR_ACTOR_STATE_GET'
+  | 'ERR_ACTOR_REMINDER_NON_HOSTED'
   | 'ERR_CONFIGURATION_STORE_NOT_CONFIGURED'
   | 'ERR_CONFIGURATION_STORE_NOT_FOUND'
   | 'ERR_APP_CHANNEL_NIL'
@@ -234,6 +241,22 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_UNLOCK: 500,
   /** No output binding has this name, the operation is missing or not one of the binding's, or the binding failed: then `metadata.` headers may say more, and the call may have been done. Fix: Compare the name with `components` in the metadata, and the operation with those that the message lists. */
   ERR_INVOKE_OUTPUT_BINDING: 500,
+  /** The actor has failed, its application could not be asked, or its host died during the call: the message says which. 503: 10,000 calls wait for the actor. Fix: Read the message. The actor may have done the work: repeat only calls that are idempotent. After 503, wait as `Retry-After` says. */
+  ERR_ACTOR_INVOKE_METHOD: 500,
+  /** No application that runs now hosts the actor type. Fix: Compare the type with the `entities` that the application answers, or with `actors.register`; start its application. */
+  ERR_ACTOR_NO_ADDRESS: 404,
+  /** A chain of calls has come back to the actor more often than `reentrancy.maxStackDepth` says. Fix: Look for an endless recursion, or raise the limit. */
+  ERR_ACTOR_STACK_DEPTH: 500,
+  /** The actor type is one of the workflow engine. Fix: Use the workflow API, or another type. */
+  ERR_ACTOR_TYPE_RESERVED: 403,
+  /** The state of an actor was to be written by a host where it is not active. Fix: Write it during a call of the actor, at the sidecar that has made the call. */
+  ERR_ACTOR_INSTANCE_MISSING: 400,
+  /** The state store failed, an etag does not match, or the actor belongs to another host by now; nothing was written. Fix: Read the message; read the state again before the next write. */
+  ERR_ACTOR_STATE_TRANSACTION_SAVE: 500,
+  /** The state store failed. Fix: Read again; the log has the cause. */
+  ERR_ACTOR_STATE_GET: 500,
+  /** The application of this sidecar does not host the actor type. Fix: Ask a sidecar of the application that does, or name the type in `entities`. */
+  ERR_ACTOR_REMINDER_NON_HOSTED: 403,
   /** The sidecar has no configuration store. Fix: Add one to `components`, or a resource file of type `configuration.…`. */
   ERR_CONFIGURATION_STORE_NOT_CONFIGURED: 500,
   /** No configuration store has this name, or the application is not in its `scopes`. Fix: Use one of the names in the message. */
@@ -348,44 +371,4 @@ export function codeOnWire({ code }: SidecarError): ErrorCode {
 /** Whether a thrown value is a {@link SidecarError}, from this or another copy of the package. @public */
 export function isSidecarError(value: unknown): value is SidecarError {
   return typeof value === 'object' && value !== null && BRAND in value;
-}
-
-/**
- * Whether a value is an error of any realm. Jest runs tests in a separate realm, where errors thrown by Node's own
- * modules are not instances of `Error`.
- */
-export function isError(value: unknown): value is Error {
-  try {
-    return value instanceof Error || isNativeError(value);
-  } catch {
-    // A proxy can throw when it is inspected.
-    return false;
-  }
-}
-
-/** Max length of the text of a thrown value, in characters. */
-const MAX_MESSAGE_LENGTH = 16 * 1024;
-
-/** One line; runs neither getters nor custom inspect functions. */
-const INSPECT = {
-  compact: true,
-  breakLength: Number.POSITIVE_INFINITY,
-  customInspect: false,
-  showProxy: true,
-} as const;
-
-/** The message of any thrown value, for causes outside our control. Never throws. */
-export function messageOf(error: unknown): string {
-  try {
-    const { message }: { readonly message: unknown } = isError(error) ? error : { message: undefined };
-    if (typeof message === 'string') return shortened(message, MAX_MESSAGE_LENGTH);
-    return shortened(`a value that is not an error was thrown: ${inspect(error, INSPECT)}`, MAX_MESSAGE_LENGTH);
-  } catch {
-    return 'a value that cannot be inspected was thrown';
-  }
-}
-
-/** Truncates a text to this many characters and marks the cut. */
-export function shortened(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length)}…`;
 }

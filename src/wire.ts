@@ -6,6 +6,8 @@ export interface Wire {
   readonly name: WireName;
   /** Path on which the application lists its subscriptions. */
   readonly subscribePath: string;
+  /** Path on which the application says which actor types it hosts. */
+  readonly configPath: string;
   readonly headers: {
     readonly appId: string;
     readonly apiToken: string;
@@ -47,6 +49,7 @@ export interface Wire {
   readonly keysInAnyCase: boolean;
   readonly jobs: JobRules;
   readonly workflows: WorkflowRules;
+  readonly actorRules: ActorRules;
   /** Prefix of the names of the runtime's own actor types. */
   readonly actorTypePrefix: string;
   /** The keys that identify a failed entry of a bulk publish; Dapr's own client reads the second. */
@@ -98,6 +101,18 @@ export interface WorkflowRules {
   readonly nameAnswer: (name: string) => object;
 }
 
+/** How the actors API answers and calls. */
+export interface ActorRules {
+  /** A type that nobody hosts is a failure of the call, not an address that there is not. */
+  readonly isUnknownTypeFailure: boolean;
+  /** The header of the chain of calls that a call belongs to. */
+  readonly chainHeader: string;
+  /** The header of an answer to a reminder or timer by which none is to follow. */
+  readonly cancelHeader: string;
+  /** Further header fields of calls that came over the API. */
+  readonly callHeaders: Readonly<Record<string, string>>;
+}
+
 const MAX_INT32 = 2 ** 31 - 1;
 const MAX_UINT32 = 2 ** 32 - 1;
 
@@ -105,6 +120,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
   sidecar: {
     name: 'sidecar',
     subscribePath: '/sidecar/subscribe',
+    configPath: '/sidecar/config',
     headers: headersWith('sidecar'),
     eventType: 'com.sidecar.event.sent',
     bulkEventType: 'com.sidecar.event.sent.bulk',
@@ -137,6 +153,12 @@ const wires: Readonly<Record<WireName, Wire>> = {
       emptyIdIsNone: false,
       nameAnswer: () => ({}),
     },
+    actorRules: {
+      isUnknownTypeFailure: false,
+      chainHeader: 'sidecar-reentrancy-id',
+      cancelHeader: 'x-sidecarremindercancel',
+      callHeaders: {},
+    },
     actorTypePrefix: 'sidecar.internal',
     aliases: { bulkPublish: [], jobs: [], workflows: [] },
     transactionCapability: 'TRANSACTION',
@@ -145,6 +167,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
   dapr: {
     name: 'dapr',
     subscribePath: '/dapr/subscribe',
+    configPath: '/dapr/config',
     headers: headersWith('dapr'),
     eventType: 'com.dapr.event.sent',
     bulkEventType: 'com.dapr.event.sent.bulk',
@@ -176,6 +199,12 @@ const wires: Readonly<Record<WireName, Wire>> = {
       propertyPrefix: 'dapr.workflow',
       emptyIdIsNone: true,
       nameAnswer: (workflowName) => ({ workflowName }),
+    },
+    actorRules: {
+      isUnknownTypeFailure: true,
+      chainHeader: 'dapr-reentrancy-id',
+      cancelHeader: 'x-daprremindercancel',
+      callHeaders: { 'dapr-api-call': 'true' },
     },
     actorTypePrefix: 'dapr.internal',
     aliases: { bulkPublish: ['v1.0-alpha1'], jobs: ['v1.0'], workflows: ['v1.0-beta1', 'v1.0-alpha1'] },

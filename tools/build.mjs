@@ -41,7 +41,7 @@ const FOLDERS = TECHNOLOGY_FILES.map(([folder]) => folder).join('|');
 const SHARED = [
   {
     name: 'base',
-    test: /\/src\/(errors|version|state\/errors|util\/(cancel-token|clock|harmless-text|linked|outside|suggest))\.ts$/,
+    test: /\/src\/(errors|version|state\/errors|util\/(cancel-token|clock|harmless-text|linked|outside|suggest|thrown))\.ts$/,
   },
   ...DEFERRED,
   { name: 'sidecar', test: /\/src\/sidecar\// },

@@ -6,6 +6,9 @@ export interface LocalOwner {
   readonly offered: object | undefined;
 }
 
+/** What hosts call each other for. */
+export type HostCalls = 'workflows' | 'actors';
+
 /** A host of this process. */
 export interface LocalHost {
   readonly id: string;
@@ -13,8 +16,8 @@ export interface LocalHost {
   readonly owner: LocalOwner;
   /** Called when another host of the same store comes or goes. */
   readonly onOthers: () => void;
-  /** Handles workflow calls of other hosts of its application. */
-  readonly workflowCalls?: object | undefined;
+  /** Handle calls of other hosts, by their kind. */
+  readonly calls?: Readonly<Partial<Record<HostCalls, object | undefined>>> | undefined;
 }
 
 /** The hosts of this process that use one store. */
@@ -51,15 +54,15 @@ export class LocalHosts {
     return this.#hosts.get(id)?.owner.offered;
   }
 
-  /** Sets or clears a host's handler of workflow calls. */
-  setWorkflowCalls(id: string, workflowCalls: object | undefined): void {
+  /** Sets or clears a host's handler of calls. */
+  setCalls(id: string, kind: HostCalls, handler: object | undefined): void {
     const host = this.#hosts.get(id);
-    if (host !== undefined) this.#hosts.set(id, { ...host, workflowCalls });
+    if (host !== undefined) this.#hosts.set(id, { ...host, calls: { ...host.calls, [kind]: handler } });
   }
 
-  /** A host's handler of workflow calls. */
-  workflowCallsOf(id: string): object | undefined {
-    return this.#hosts.get(id)?.workflowCalls;
+  /** A host's handler of calls. */
+  callsOf(id: string, kind: HostCalls): object | undefined {
+    return this.#hosts.get(id)?.calls?.[kind];
   }
 
   /** Notifies all hosts except one. */

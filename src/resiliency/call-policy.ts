@@ -1,5 +1,5 @@
 import { CancelSource, type CancelToken, cancelWith } from '../util/cancel-token.ts';
-import { type Clock, sleep } from '../util/clock.ts';
+import { type Clock, sleep, type Timer } from '../util/clock.ts';
 import type { Work } from '../util/work.ts';
 import type { CircuitBreaker, Pass } from './breaker.ts';
 import type { CallResult, Policy, Verdict } from './policy.ts';
@@ -22,7 +22,7 @@ export interface PolicySettings {
   readonly retried?: (() => void) | undefined;
 }
 
-type Attempt<T> = (cancelToken: CancelToken, attempt: number) => Promise<T>;
+type Attempt<T> = (cancelToken: CancelToken, attempt: number, begun: () => void) => Promise<T>;
 
 /** Retries around a circuit breaker around a timeout: every attempt counts and has its own timeout. */
 export class CallPolicy implements Policy {
@@ -51,10 +51,15 @@ export class CallPolicy implements Policy {
     return this.retry?.includes(status) ? 'retry' : 'failure';
   }
 
-  async run<T>(cancelToken: CancelToken, attempt: Attempt<T>, judge: (outcome: CallResult<T>) => Verdict): Promise<T> {
+  async run<T>(
+    cancelToken: CancelToken,
+    attempt: Attempt<T>,
+    judge: (outcome: CallResult<T>) => Verdict,
+    { isTimedLater = false }: { readonly isTimedLater?: boolean } = {},
+  ): Promise<T> {
     for (let number = 1; ; number++) {
       const pass = this.breaker?.enter();
-      const outcome = await this.#observe(cancelToken, attempt, number);
+      const outcome = await this.#observe(() => this.#inTime(cancelToken, attempt, { number, isTimedLater }), number);
       const verdict = this.#close(pass, outcome, cancelToken, judge);
       const delayMs = verdict === 'retry' && !cancelToken.aborted ? this.#delayAfter(number) : undefined;
       if (delayMs === undefined) return resultOf(outcome);
@@ -63,10 +68,10 @@ export class CallPolicy implements Policy {
     }
   }
 
-  async #observe<T>(cancelToken: CancelToken, attempt: Attempt<T>, number: number): Promise<CallResult<T>> {
+  async #observe<T>(attempt: () => Promise<T>, number: number): Promise<CallResult<T>> {
     const done = this.#deps.work.begin(`attempt ${number} of ${this.#subject}`);
     try {
-      return { value: await this.#inTime(cancelToken, attempt, number) };
+      return { value: await attempt() };
     } catch (error) {
       return { error };
     } finally {
@@ -101,23 +106,31 @@ export class CallPolicy implements Policy {
     return breaker?.state === 'open' && delayMs < breaker.remainingMs ? undefined : delayMs;
   }
 
-  #inTime<T>(cancelToken: CancelToken, attempt: Attempt<T>, number: number): Promise<T> {
+  #inTime<T>(
+    cancelToken: CancelToken,
+    attempt: Attempt<T>,
+    { number, isTimedLater }: { readonly number: number; readonly isTimedLater: boolean },
+  ): Promise<T> {
     const { timeoutMs } = this;
-    if (timeoutMs === undefined) return attempt(cancelToken, number);
+    if (timeoutMs === undefined) return attempt(cancelToken, number, () => undefined);
     return new Promise((resolve, reject) => {
       const limit = new CancelSource();
       const unsubscribe = cancelWith(limit, cancelToken);
+      let timer: Timer | undefined;
       const end = (): void => {
-        timer.cancel();
+        timer?.cancel();
         unsubscribe();
       };
-      const timer = this.#deps.clock.setTimeout(() => {
-        const error = new Error(`no result within ${timeoutMs} ms`);
-        limit.abort(error);
-        end();
-        reject(error);
-      }, timeoutMs);
-      attempt(limit, number).finally(end).then(resolve, reject);
+      const begin = (): void => {
+        timer ??= this.#deps.clock.setTimeout(() => {
+          const error = new Error(`no result within ${timeoutMs} ms`);
+          limit.abort(error);
+          end();
+          reject(error);
+        }, timeoutMs);
+      };
+      if (!isTimedLater) begin();
+      attempt(limit, number, begin).finally(end).then(resolve, reject);
     });
   }
 }

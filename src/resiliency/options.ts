@@ -27,8 +27,8 @@ export interface ResiliencySpec {
         readonly apps?: Readonly<Record<string, AppPolicies>> | undefined;
         /** By component name. Default: none. */
         readonly components?: Readonly<Record<string, ComponentPolicies>> | undefined;
-        /** Accepted without effect: there are no actors. Default: none. */
-        readonly actors?: Readonly<Record<string, unknown>> | undefined;
+        /** By actor type: of the calls of its actors by their host. Default: none. */
+        readonly actors?: Readonly<Record<string, ActorPolicies>> | undefined;
       }
     | undefined;
 }
@@ -83,6 +83,19 @@ export interface AppPolicies extends TargetPolicies {
   readonly circuitBreakerCacheSize?: number;
 }
 
+/**
+ * The policies of an actor type. A time limit counts from the beginning of the actor's turn, and ends only the waiting of
+ * the caller; a retry takes a new turn.
+ *
+ * @public
+ */
+export interface ActorPolicies extends TargetPolicies {
+  /** Whether one circuit breaker guards the type, each actor has its own (`id`), or both. Default: `type`. */
+  readonly circuitBreakerScope?: 'type' | 'id' | 'both' | undefined;
+  /** Max circuit breakers of single actors; the least recently used one is discarded. Default: 5000. */
+  readonly circuitBreakerCacheSize?: number | undefined;
+}
+
 /** The policies of a component. @public */
 export interface ComponentPolicies {
   /** Policies of its deliveries to the application. */
@@ -124,6 +137,12 @@ export const RESILIENCY_SCHEMA: JsonSchema = optionsSchema<ResiliencySpec>({
   targets: optionsSchema<NonNullable<ResiliencySpec['targets']>>({
     apps: byName(optionsSchema<AppPolicies>({ ...policies, circuitBreakerCacheSize: POSITIVE })),
     components: byName(optionsSchema<ComponentPolicies>({ inbound: target, outbound: target })),
-    actors: { type: 'object' },
+    actors: byName(
+      optionsSchema<ActorPolicies>({
+        ...policies,
+        circuitBreakerScope: { enum: ['type', 'id', 'both'] },
+        circuitBreakerCacheSize: POSITIVE,
+      }),
+    ),
   }),
 });

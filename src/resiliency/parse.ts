@@ -39,16 +39,26 @@ export interface AppHolding extends Holding {
   readonly maxBreakers: number;
 }
 
+/** The policies of an actor type. */
+export interface ActorHolding extends Holding {
+  readonly scope: 'type' | 'id' | 'both';
+  /** Max circuit breakers kept for its actors. */
+  readonly maxBreakers: number;
+}
+
 /** The complete configuration, with policy names resolved. */
 export interface ParsedResiliency {
   readonly policies: NamedPolicies;
   readonly apps: ReadonlyMap<string, AppHolding>;
+  /** By actor type. */
+  readonly actors: ReadonlyMap<string, ActorHolding>;
   /** By component and direction; see {@link componentKey}. */
   readonly components: ReadonlyMap<string, Holding>;
 }
 
 const DIRECTIONS = ['inbound', 'outbound'] as const;
 const DEFAULT_BREAKERS = 100;
+export const DEFAULT_ACTOR_BREAKERS = 5_000;
 const DEFAULT_OPEN_MS = 60_000;
 const problemOf = validator(RESILIENCY_SCHEMA, '');
 
@@ -77,6 +87,7 @@ export function parseResiliency(
   return {
     policies,
     apps: joined(named.map((reader) => reader.apps(policies))),
+    actors: joined(named.map((reader) => reader.actors(policies))),
     components: joined(named.map((reader) => reader.components(policies))),
   };
 }
@@ -132,6 +143,14 @@ class Reader {
     return this.#each('targets.apps', this.#spec.targets?.apps, (target, at) => ({
       ...resolve(target, at, policies),
       maxBreakers: target.circuitBreakerCacheSize ?? DEFAULT_BREAKERS,
+    }));
+  }
+
+  actors(policies: NamedPolicies): Read<ActorHolding>[] {
+    return this.#each('targets.actors', this.#spec.targets?.actors, (target, at) => ({
+      ...resolve(target, at, policies),
+      scope: target.circuitBreakerScope ?? 'type',
+      maxBreakers: target.circuitBreakerCacheSize ?? DEFAULT_ACTOR_BREAKERS,
     }));
   }
 

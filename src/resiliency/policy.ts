@@ -23,21 +23,27 @@ export interface Policy {
    * `attempt` counts from 1. Its token is cancelled when the caller gives up or the attempt times out, but not after
    * the attempt has ended: if the result is still being read then, listen to the caller's token too. While the breaker
    * is open, rejects at once with `circuit breaker is open` or `too many requests`.
+   *
+   * The time of an attempt counts from its beginning; with `isTimedLater` from the moment when it calls `begun`.
    */
   run<T>(
     cancelToken: CancelToken,
-    attempt: (cancelToken: CancelToken, attempt: number) => Promise<T>,
+    attempt: (cancelToken: CancelToken, attempt: number, begun: () => void) => Promise<T>,
     judge: (outcome: CallResult<T>) => Verdict,
+    options?: { readonly isTimedLater?: boolean },
   ): Promise<T>;
 }
 
 /** A circuit breaker. @public */
 export interface BreakerInfo {
-  /** The kind of target: an application (or HTTP endpoint), or a component. */
-  readonly targetType: 'app' | 'component';
-  /** The app ID, HTTP endpoint, URL or component. */
+  /** The kind of target: an application (or HTTP endpoint), a component, or an actor type. */
+  readonly targetType: 'app' | 'component' | 'actor';
+  /** The app ID, HTTP endpoint, URL, component or actor type. */
   readonly target: string;
-  /** The guarded part of the target: a method of the application; `inbound` or `outbound` of a component. */
+  /**
+   * The guarded part of the target: a method of the application; `inbound` or `outbound` of a component; the actor ID,
+   * empty for all of the type.
+   */
   readonly endpoint: string;
   /** The name of its policy. */
   readonly policy: string;
@@ -60,6 +66,8 @@ export interface Resiliency {
    * be for a `kind`; by default that of pub/sub.
    */
   forComponent(name: string, direction: Direction, kind?: ComponentKind): Policy | undefined;
+  /** For calls of an actor by the host where it is. */
+  forActor(actorType: string, actorId: string): Policy | undefined;
   /** The circuit breakers of the policies that have been asked for. */
   breakers(): readonly BreakerInfo[];
 }

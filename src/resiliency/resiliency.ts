@@ -4,16 +4,27 @@ import { LruCache } from '../util/lru.ts';
 import { type BreakerState, CircuitBreaker } from './breaker.ts';
 import { CallPolicy, type PolicyDeps } from './call-policy.ts';
 import type { ResiliencySpec } from './options.ts';
-import { componentKey, type Holding, type NamedPolicies, type ParsedResiliency, parseResiliency } from './parse.ts';
+import {
+  type ActorHolding,
+  componentKey,
+  DEFAULT_ACTOR_BREAKERS,
+  type Holding,
+  type NamedPolicies,
+  type ParsedResiliency,
+  parseResiliency,
+} from './parse.ts';
 import type { BreakerInfo, ComponentKind, Direction, Policy, Resiliency } from './policy.ts';
 
 /** A change of state of a circuit breaker. @public */
 export interface CircuitBreakerChange {
-  /** The kind of target: an application (or HTTP endpoint), or a component. */
-  readonly targetType: 'app' | 'component';
-  /** The app ID, HTTP endpoint, URL or component. */
+  /** The kind of target: an application (or HTTP endpoint), a component, or an actor type. */
+  readonly targetType: 'app' | 'component' | 'actor';
+  /** The app ID, HTTP endpoint, URL, component or actor type. */
   readonly target: string;
-  /** The guarded part of the target: a method of the application; `inbound` or `outbound` of a component. */
+  /**
+   * The guarded part of the target: a method of the application; `inbound` or `outbound` of a component; the actor ID,
+   * empty for all of the type.
+   */
   readonly endpoint: string;
   /** The name of its policy. */
   readonly policy: string;
@@ -41,6 +52,7 @@ const MAX_UNNAMED = 1_000;
 
 /** The names of default policies, the most specific first. */
 const APP_DEFAULTS = ['App', ''];
+const ACTOR_DEFAULTS = ['Actor', ''];
 function componentDefaults(kind: ComponentKind, direction: Direction): readonly string[] {
   const way = direction === 'inbound' ? 'Inbound' : 'Outbound';
   return [`${kind}Component${way}`, `Component${way}`, 'Component', ''];
@@ -66,6 +78,10 @@ class ConfiguredResiliency implements Resiliency {
   readonly #apps = new Map<string, LruCache<Policy>>();
   readonly #unnamed = new LruCache<Policy>(MAX_UNNAMED);
   readonly #components = new Map<string, Policy>();
+  /** Policies of actor types, and those of single actors by their type. */
+  readonly #actorDefault: ActorHolding;
+  readonly #actorTypes = new LruCache<Policy>(MAX_UNNAMED);
+  readonly #actors = new Map<string, LruCache<Policy>>();
   /** The target that each breaker guards. */
   readonly #places = new WeakMap<CircuitBreaker, GuardedPlace>();
 
@@ -73,6 +89,10 @@ class ConfiguredResiliency implements Resiliency {
     this.#parsed = parsed;
     this.#deps = deps;
     this.#appDefault = defaultsOf(parsed.policies, APP_DEFAULTS);
+    this.#actorDefault = {
+      ...defaultsOf(parsed.policies, ACTOR_DEFAULTS),
+      ...{ scope: 'type', maxBreakers: DEFAULT_ACTOR_BREAKERS },
+    };
     for (const [name, { maxBreakers }] of parsed.apps) this.#apps.set(name, new LruCache(maxBreakers));
   }
 
@@ -109,8 +129,27 @@ class ConfiguredResiliency implements Resiliency {
     return policy;
   }
 
+  forActor(actorType: string, actorId: string): Policy | undefined {
+    const holding = this.#parsed.actors.get(actorType) ?? this.#actorDefault;
+    if (isEmpty(holding)) return undefined;
+    const { scope, breaker, maxBreakers } = holding;
+    const place: PolicyTarget = { targetType: 'actor', target: actorType, endpoint: '' };
+    if (scope === 'type' || breaker === undefined)
+      return this.#actorTypes.getOrMake(actorType, () => this.#make(holding, place));
+    const actors = this.#actors.get(actorType) ?? new LruCache<Policy>(maxBreakers);
+    this.#actors.set(actorType, actors);
+    const policy = actors.getOrMake(actorId, () => this.#make(holding, { ...place, endpoint: actorId }));
+    if (scope === 'id') return policy;
+    const onlyBreaker = { timeoutMs: undefined, retry: undefined, breaker };
+    return within(
+      this.#actorTypes.getOrMake(actorType, () => this.#make(onlyBreaker, place)),
+      policy,
+    );
+  }
+
   breakers(): readonly BreakerInfo[] {
-    const caches = [...this.#apps.values(), this.#unnamed].flatMap((cache) => cache.values());
+    const ofActors = [this.#actorTypes, ...this.#actors.values()];
+    const caches = [...this.#apps.values(), this.#unnamed, ...ofActors].flatMap((cache) => cache.values());
     return [...caches, ...this.#components.values()].flatMap(({ breaker }) => {
       const place = breaker && this.#places.get(breaker);
       return breaker === undefined || place === undefined ? [] : [infoOf(breaker, place)];
@@ -134,6 +173,17 @@ class ConfiguredResiliency implements Resiliency {
     logger[to === 'open' ? 'warn' : 'info'](change, `circuit breaker is ${to}`);
     changed(change);
   }
+}
+
+/** A policy whose calls are guarded by the breaker of another one, too. */
+function within(outer: Policy, inner: Policy): Policy {
+  const { timeoutMs, retry, breaker, mayRetry } = inner;
+  return {
+    ...{ timeoutMs, retry, breaker, mayRetry },
+    verdictOf: (status) => inner.verdictOf(status),
+    run: (cancelToken, attempt, judge, options) =>
+      outer.run(cancelToken, (token) => inner.run(token, attempt, judge, options), judge),
+  };
 }
 
 function infoOf(breaker: CircuitBreaker, place: GuardedPlace): BreakerInfo {

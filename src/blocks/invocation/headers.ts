@@ -1,4 +1,5 @@
 import { isUint8Array } from 'node:util/types';
+import { HOP_BY_HOP, nominatedBy } from '../../http/end-to-end.ts';
 import type { Body, HeaderMap, SidecarResponse } from '../../http/message.ts';
 import { OWN_CALL_HEADER } from '../../http/own-calls.ts';
 import type { Wire } from '../../wire.ts';
@@ -8,21 +9,6 @@ import { refused, shown } from './errors.ts';
 /** Header fields under construction. */
 export type Fields = Record<string, string | readonly string[]>;
 
-/** Fields of one connection, not of the message. */
-const HOP_BY_HOP: readonly string[] = [
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-  'http2-settings',
-  'te',
-  'trailer',
-  'proxy-authorization',
-  'proxy-authenticate',
-  // Not a field, but it would change the object that holds them.
-  '__proto__',
-];
 /** An application may answer with the fields that it got. */
 const NOT_IN_RESPONSES = new Set([...HOP_BY_HOP, OWN_CALL_HEADER]);
 /** Fields needed before the body: too late in a trailer, and not to be trusted there. */
@@ -34,9 +20,6 @@ const NOT_IN_TRAILERS = new Set([
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
-/** Values that nominate no fields. */
-const COMMON_CONNECTION = new Set(['keep-alive', 'close']);
-
 /** Selects the caller's header fields to forward to the target. */
 export class RequestHeaders {
   readonly #dropped: ReadonlySet<string>;
@@ -89,17 +72,6 @@ function checkField(name: string, value: string | readonly string[]): void {
   if (!NAME.test(name)) throw refused(`header name ${shown(name)} is none: expected a token in lower case`);
   if (typeof value === 'string' ? NOT_IN_VALUE.test(value) : value.some((one) => NOT_IN_VALUE.test(one)))
     throw refused(`header ${name} has a character that a header cannot have`);
-}
-
-/** The further fields that a `connection` field limits to one connection. */
-function nominatedBy(connection: HeaderMap[string]): ReadonlySet<string> | undefined {
-  if (connection === undefined || (typeof connection === 'string' && COMMON_CONNECTION.has(connection)))
-    return undefined;
-  return new Set(
-    String(connection)
-      .split(',')
-      .map((name) => name.trim().toLowerCase()),
-  );
 }
 
 /** Whether the caller asks for another protocol; ignores the offer of HTTP/2 that some clients always make. */

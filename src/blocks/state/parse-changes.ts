@@ -3,10 +3,10 @@ import { MAX_TTL_SECONDS } from '../../components/key-value-options.ts';
 import { isJson } from '../../util/is-json.ts';
 import { jsonElements, jsonString } from '../../util/json-text.ts';
 import type { Wire } from '../../wire.ts';
+import { JsonMembers } from '../json-members.ts';
 import { type Metadata, type MetadataForm, metadataFrom, metadataOfJson, NO_METADATA } from '../request-metadata.ts';
 import type { StateChange } from './change.ts';
 import { MAX_OPERATIONS, malformed, quoted, tooManyOperations, unknownOperation } from './errors.ts';
-import { JsonMembers } from './json-members.ts';
 import { checkKey } from './key-prefix.ts';
 
 const NULL = Buffer.from('null');

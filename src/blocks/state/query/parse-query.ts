@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { jsonElements, jsonMembers } from '../../../util/json-text.ts';
+import { JsonMembers } from '../../json-members.ts';
 import { quoted } from '../errors.ts';
-import { JsonMembers } from '../json-members.ts';
 import { kindOf } from './json-compare.ts';
 
 const MAX_LEVELS = 16;

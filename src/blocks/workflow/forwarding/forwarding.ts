@@ -1,8 +1,8 @@
 import type { Membership } from '../../../cluster/membership.ts';
 import { ClientPool } from '../../../http/client-pool.ts';
-import type { Caller, Identity } from '../../../security/identity.ts';
 import { dualNow, msSince } from '../../../util/clock.ts';
 import { LruCache } from '../../../util/lru.ts';
+import type { HostIdentity } from '../../host-identity.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { InstanceView } from '../model/instance.ts';
 import { canBeInstanceId } from '../model/instance-id.ts';
@@ -17,12 +17,6 @@ import { InstanceWatch } from './instance-watch.ts';
 import { Receipts } from './receipts.ts';
 import { errorOf } from './refusal.ts';
 import { RemoteHost } from './remote-host.ts';
-
-/** The identity by which hosts of one application authenticate to each other. */
-export interface HostIdentity {
-  readonly own: Caller;
-  readonly identity: Identity | undefined;
-}
 
 /** The dependencies of {@link Forwarding}. */
 export interface ForwardingDeps extends HostIdentity {
@@ -76,7 +70,7 @@ export class Forwarding {
     this.#deps = deps;
     this.#receipts = new Receipts({ store: engine.store, clock, work });
     this.inbound = new InboundCalls({ ...deps, receipts: this.#receipts });
-    membership.local.setWorkflowCalls(membership.id, this.inbound);
+    membership.local.setCalls(membership.id, 'workflows', this.inbound);
     this.#ownership = membership.shards.onChange(({ gained }) => {
       if (gained.length === 0) return;
       this.#tenure = Symbol('here');
@@ -192,7 +186,7 @@ export class Forwarding {
   /** Stops handling calls of other hosts. */
   beginStop(): void {
     const { local, id } = this.#deps.membership;
-    local.setWorkflowCalls(id, undefined);
+    local.setCalls(id, 'workflows', undefined);
     this.inbound.stop();
   }
 
@@ -233,7 +227,7 @@ export class Forwarding {
   /** A host of this process is called directly; any other at its address. */
   #peerOf(hostId: string, address: string | undefined): HostPeer | undefined {
     const { engine, membership, identity, own } = this.#deps;
-    const local = membership.local.workflowCallsOf(hostId);
+    const local = membership.local.callsOf(hostId, 'workflows');
     if (local instanceof InboundCalls) return local;
     if (address === undefined || !/^https?:/i.test(address) || !URL.canParse(address)) return undefined;
     const { logger, wire } = engine.deps;

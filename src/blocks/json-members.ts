@@ -1,4 +1,4 @@
-import { jsonElements, jsonMembers, jsonString } from '../../util/json-text.ts';
+import { jsonElements, jsonMembers, jsonString } from '../util/json-text.ts';
 
 /** Makes the error for what is wrong with a request. */
 type Refuse = (problem: string) => Error;
