@@ -1,4 +1,4 @@
-import { keyOf, namePart, rangeOf } from '../../../state/keys.ts';
+import { instantOf, instantPart, keyOf, namePart, partsOf, rangeOf } from '../../../state/keys.ts';
 import type { KeyRange } from '../../../state/store.ts';
 import { type ActorAddress, actorPart } from '../model/address.ts';
 
@@ -7,6 +7,7 @@ import { type ActorAddress, actorPart } from '../model/address.ts';
  * shard is the hash of that part:
  *
  * - `state / <actor> / <key>`: a value of its state, with its key and the instant at which it ends
+ * - `expiry / <instant> / <actor> / <key>`: when such a value is looked at, because it may have ended
  * - `reminders / …`: its reminders, as `timed/running/layout.ts` stores what is due, by the name `<actor>/<reminder>`
  */
 
@@ -17,12 +18,17 @@ export function actorsRoot(appId: string): readonly [string, string] {
 
 /** The keys of the state of actors. */
 export class ActorStateLayout {
+  /** All instants at which values are looked at. */
+  readonly expiryRange: KeyRange;
   readonly #root: readonly string[];
   readonly #state: string;
+  readonly #expiry: string;
 
   constructor(appId: string) {
-    this.#root = [...actorsRoot(appId), 'state'];
-    this.#state = keyOf(...this.#root);
+    this.#root = actorsRoot(appId);
+    this.#state = keyOf(...this.#root, 'state');
+    this.#expiry = keyOf(...this.#root, 'expiry');
+    this.expiryRange = rangeOf(...this.#root, 'expiry');
   }
 
   /** The key of a value of an actor's state. */
@@ -32,6 +38,17 @@ export class ActorStateLayout {
 
   /** All values of an actor. */
   rangeOf(address: ActorAddress): KeyRange {
-    return rangeOf(...this.#root, actorPart(address));
+    return rangeOf(...this.#root, 'state', actorPart(address));
+  }
+
+  /** The entry by which a value is looked at. */
+  expiry(at: number, address: ActorAddress, name: string): string {
+    return this.#expiry + keyOf(instantPart(at), actorPart(address), namePart(name));
+  }
+
+  /** What the key of such an entry says: when, and which value of which actor. */
+  expiryOf(key: string): { readonly at: number; readonly actor: string; readonly state: string } {
+    const [at = '', actor = '', name = ''] = partsOf(key).slice(-3);
+    return { at: instantOf(at), actor, state: this.#state + keyOf(actor, name) };
   }
 }

@@ -1,0 +1,170 @@
+import { messageOf } from '../../../errors.ts';
+import { CommitBatcher } from '../../../kernel/commit-batcher.ts';
+import type { OwnedShard, OwnedShards } from '../../../kernel/owned-shards.ts';
+import { isConflictError, isStateError } from '../../../state/errors.ts';
+import type { Precondition, Put, StateStore } from '../../../state/store.ts';
+import type { Clock } from '../../../util/clock.ts';
+import type { ActorAddress } from '../model/address.ts';
+import { notActive, readFailed, saveFailed } from '../model/errors.ts';
+import { checkStateKey } from '../model/names.ts';
+import type { TurnPart } from '../model/turn-changes.ts';
+import type { ActiveActor } from '../turns/active-actor.ts';
+import type { ActorStateLayout } from './layout.ts';
+import type { StateOperation } from './parse-transaction.ts';
+import { decodeActorValue, encodeActorValue } from './stored-value.ts';
+import { dueAtOf } from './value-expiry.ts';
+
+/** A value that was found. */
+export interface FoundActorValue {
+  readonly key: string;
+  /** JSON text. */
+  readonly text: string;
+  readonly expiresAt: number | undefined;
+  readonly etag: string;
+}
+
+/** The dependencies of {@link ActorStates}. */
+export interface ActorStatesDeps {
+  readonly store: StateStore;
+  readonly layout: ActorStateLayout;
+  readonly owned: OwnedShards;
+  readonly clock: Clock;
+  readonly findActive: (address: ActorAddress) => ActiveActor | undefined;
+  /** A value has been written that is to be looked at then. */
+  readonly onExpiry: (at: number) => void;
+}
+
+const NO_VALUE = Buffer.alloc(0);
+/** Values in one answer of a list. */
+const MAX_LISTED = 1_000;
+
+/** The state of actors: read by any host, written by the one where the actor is active, which the fence proves. */
+export class ActorStates {
+  readonly #deps: ActorStatesDeps;
+  readonly #commits: CommitBatcher;
+
+  constructor(deps: ActorStatesDeps) {
+    this.#deps = deps;
+    this.#commits = new CommitBatcher(deps.store);
+  }
+
+  /** The value of a key; `undefined` if there is none. */
+  async get(address: ActorAddress, name: string): Promise<FoundActorValue | undefined> {
+    checkStateKey(address, name);
+    const key = this.#deps.layout.key(address, name);
+    try {
+      const entry = await this.#deps.store.get(key);
+      return entry && this.#found({ ...entry, key });
+    } catch (error) {
+      throw readFailed(address, error);
+    }
+  }
+
+  /** The values of an actor, in the order of their keys: at most 1,000. */
+  async list(address: ActorAddress): Promise<readonly FoundActorValue[]> {
+    const { store, layout } = this.#deps;
+    try {
+      const entries = await store.scan({ ...layout.rangeOf(address), limit: MAX_LISTED });
+      return entries.flatMap((entry) => this.#found(entry) ?? []);
+    } catch (error) {
+      throw readFailed(address, error);
+    }
+  }
+
+  #found({ key, value, version }: { key: string; value: Uint8Array; version: number }): FoundActorValue | undefined {
+    const { key: name, text, expiresAt } = decodeActorValue(key, value);
+    if (expiresAt !== undefined && expiresAt <= this.#deps.clock.now()) return undefined;
+    return { key: name, text, expiresAt, etag: String(version) };
+  }
+
+  /**
+   * Does all operations, in their order, or none.
+   *
+   * @throws SidecarError `ERR_ACTOR_INSTANCE_MISSING` if the actor is not active at this host,
+   * `ERR_ACTOR_STATE_TRANSACTION_SAVE`
+   */
+  async transact(address: ActorAddress, operations: readonly StateOperation[]): Promise<void> {
+    const actor = this.#deps.findActive(address);
+    if (actor === undefined) throw notActive(address);
+    if (operations.length === 0) return;
+    const changes = await this.#planned(address, operations);
+    try {
+      await this.#commits.commit({ ...changes, fence: actor.shard.fence() });
+    } catch (error) {
+      throw this.#refused(address, error);
+    }
+    for (const { expiresAt } of operations) if (expiresAt !== undefined) this.#deps.onExpiry(dueAtOf(expiresAt));
+  }
+
+  async #planned(
+    address: ActorAddress,
+    operations: readonly StateOperation[],
+  ): Promise<{
+    readonly require: readonly Precondition[];
+    readonly put: readonly Put[];
+    readonly delete: readonly string[];
+  }> {
+    const { layout } = this.#deps;
+    const last = new Map<string, StateOperation>();
+    const require: Precondition[] = [];
+    for (const operation of operations) {
+      const { key: name, etag } = operation;
+      const key = layout.key(address, name);
+      if (etag !== undefined) require.push(await this.#preconditionOf(address, { key, name, etag }, last.has(key)));
+      last.set(key, operation);
+    }
+    const put: Put[] = [];
+    const removed: string[] = [];
+    for (const [key, { key: name, kind, text, expiresAt }] of last) {
+      if (kind === 'delete') removed.push(key);
+      else put.push({ key, value: encodeActorValue({ key: name, text, expiresAt }) });
+      if (kind === 'upsert' && expiresAt !== undefined)
+        put.push({ key: layout.expiry(dueAtOf(expiresAt), address, name), value: NO_VALUE });
+    }
+    return { require, put, delete: removed };
+  }
+
+  /** An operation needs the version that the value had before the transaction, and a value that has not ended. */
+  async #preconditionOf(
+    address: ActorAddress,
+    { key, name, etag }: { readonly key: string; readonly name: string; readonly etag: string },
+    isChanged: boolean,
+  ): Promise<Precondition> {
+    const present = isChanged ? undefined : await this.get(address, name);
+    if (present?.etag !== etag) throw saveFailed(address, `the etag of key ${JSON.stringify(name)} does not match`);
+    return { key, version: Number(etag) };
+  }
+
+  /** Commits what a turn has changed: its state under a key, if a text is given, and further parts. */
+  async commitTurn(
+    { address, shard }: { readonly address: ActorAddress; readonly shard: OwnedShard },
+    state: { readonly key: string; readonly text: string } | undefined,
+    part: TurnPart | undefined,
+  ): Promise<void> {
+    const own = state && {
+      key: this.#deps.layout.key(address, state.key),
+      value: encodeActorValue({ ...state, expiresAt: undefined }),
+    };
+    const put = [...(own === undefined ? [] : [own]), ...(part?.put ?? [])];
+    const { require = [], delete: removed = [] } = part ?? {};
+    const version = await this.#commits.commit({ require, put, delete: removed, fence: shard.fence() });
+    part?.committed(version);
+  }
+
+  /** Why a commit was refused, for the caller. */
+  #refused(address: ActorAddress, error: unknown): Error {
+    if (this.isFenced(error)) return saveFailed(address, 'the actor belongs to another host now', error);
+    if (isConflictError(error)) return saveFailed(address, 'an etag does not match', error);
+    return saveFailed(address, isStateError(error) ? messageOf(error) : 'the state store failed', error);
+  }
+
+  /** Whether the store has refused a commit because the actor belongs to another host. */
+  isFenced(error: unknown): boolean {
+    return this.#deps.owned.isFenced(error);
+  }
+
+  /** Resolves when all that was asked for is written, or has failed. */
+  flushed(): Promise<void> {
+    return this.#commits.flushed();
+  }
+}
