@@ -1,0 +1,91 @@
+import type { AppMonitor } from '../../../app/app-monitor.ts';
+import type { AppChannel } from '../../../app/channel.ts';
+import { messageOf } from '../../../errors.ts';
+import { asHeaderValue } from '../../../http/header-value.ts';
+import { EMPTY_BODY } from '../../../http/message.ts';
+import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
+import { sleep } from '../../../util/clock.ts';
+import type { BlockDeps } from '../../block-deps.ts';
+import { type ActorSettings, parseConfiguration } from '../model/configuration.ts';
+
+/** Time limit for the application's answer. */
+const TIME_LIMIT_MS = 10_000;
+const BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 30_000, factor: 2, jitter: 0.2 };
+/** Statuses of applications that have no such route, or no actors. */
+const NO_ACTORS: ReadonlySet<number> = new Set([204, 404, 405, 501]);
+
+/** The dependencies of a {@link ConfigurationQuestion}. */
+export interface ConfigurationQuestionDeps
+  extends Pick<BlockDeps, 'appId' | 'wire' | 'clock' | 'logger' | 'random' | 'work'> {
+  readonly app: Pick<AppChannel, 'call'>;
+  readonly monitor: AppMonitor;
+  readonly answered: (types: ReadonlyMap<string, ActorSettings>) => void;
+}
+
+/**
+ * Asks the application which actor types it hosts: whenever it comes, beside the question for its subscriptions, and
+ * again with back-off until it has answered. Nothing waits for it.
+ */
+export class ConfigurationQuestion {
+  readonly #deps: ConfigurationQuestionDeps;
+  readonly #stopping = new AbortController();
+  readonly #watch: Disposable;
+  #wasUnreachable = false;
+  /** Counts the times that the application has come: an answer to an earlier question is out of date. */
+  #arrival = 0;
+
+  constructor(deps: ConfigurationQuestionDeps) {
+    this.#deps = deps;
+    this.#watch = deps.monitor.onChange((state) => {
+      if (state === 'greeting' || (state === 'ready' && this.#wasUnreachable)) void this.#ask(++this.#arrival);
+      this.#wasUnreachable = state === 'unreachable';
+    });
+  }
+
+  stop(): void {
+    this.#watch[Symbol.dispose]();
+    this.#stopping.abort(new Error('the sidecar is stopping'));
+  }
+
+  async #ask(arrival: number): Promise<void> {
+    const { clock, random } = this.#deps;
+    try {
+      for (let attempt = 1; arrival === this.#arrival && !(await this.#askOnce(arrival)); attempt++)
+        await sleep(clock, backoffDelayMs(BACKOFF, attempt, random), this.#stopping.signal);
+    } catch {
+      // The sidecar stops.
+    }
+  }
+
+  /** Returns whether there is no need to ask again. */
+  async #askOnce(arrival: number): Promise<boolean> {
+    const { app, appId, wire, answered, logger, work } = this.#deps;
+    const done = work.begin('asking the application for its actors');
+    try {
+      const headers = { accept: 'application/json', [wire.headers.appId]: asHeaderValue(appId) };
+      const call = { method: 'GET', url: wire.configPath, headers, body: EMPTY_BODY, timeLimitMs: TIME_LIMIT_MS };
+      const { status, body } = await app.call(call);
+      if (arrival !== this.#arrival || this.#stopping.signal.aborted) return true;
+      const types = NO_ACTORS.has(status) ? new Map<string, ActorSettings>() : this.#typesOf(status, body);
+      answered(types);
+      return true;
+    } catch (error) {
+      if (arrival !== this.#arrival || this.#stopping.signal.aborted) return true;
+      const message = 'the application could not be asked for its actors: it has none until it answers';
+      logger.warn({ path: wire.configPath, problem: messageOf(error) }, message);
+      return false;
+    } finally {
+      done();
+    }
+  }
+
+  #typesOf(status: number, body: Buffer): ReadonlyMap<string, ActorSettings> {
+    const { wire, logger } = this.#deps;
+    if (status !== 200) throw new Error(`it answered ${status}`);
+    const text = body.toString().trim();
+    const answer: unknown = text === '' ? {} : JSON.parse(text);
+    const warn = (problem: string): void =>
+      logger.warn({ path: wire.configPath, problem }, 'the configuration of actors has a mistake');
+    return parseConfiguration(answer ?? {}, wire.keysInAnyCase, warn);
+  }
+}
