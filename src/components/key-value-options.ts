@@ -1,4 +1,5 @@
 import { SidecarError } from '../errors.ts';
+import { duration } from '../util/duration-option.ts';
 import { checkOptions, field, type OptionFields, secret, TEXT } from '../util/option-fields.ts';
 import type { EncryptionKey, OutboxOptions, StateStoreOptions } from './key-value.ts';
 
@@ -19,10 +20,7 @@ const KEY = secret(field(isObject, 'an object with name and key'));
 /** The fields that every state store has. */
 export const STORE_FIELDS: OptionFields<StateStoreOptions> = {
   keyPrefix: PREFIX,
-  defaultTtlMs: field(
-    (value) => typeof value === 'number' && value > 0 && value <= MAX_TTL_SECONDS * 1_000,
-    `a number of milliseconds above 0, at most ${MAX_TTL_SECONDS} seconds`,
-  ),
+  defaultTtl: duration(1, MAX_TTL_SECONDS * 1_000),
   primaryEncryptionKey: KEY,
   secondaryEncryptionKey: KEY,
   outbox: field(isObject, 'an object with pubsubName and topic'),

@@ -1,4 +1,5 @@
 import type { Batch, StateStore } from '../state/store.ts';
+import type { Duration } from '../util/duration.ts';
 import type { ComponentContext, OpenStore, StoreDefinition } from './component.ts';
 
 /**
@@ -185,8 +186,8 @@ export interface StateStoreOptions {
    * stands for itself, in lower case. Default `appid`.
    */
   readonly keyPrefix?: KeyPrefix | undefined;
-  /** How long values exist that are saved without a TTL, in milliseconds; at most 2,147,483,647 seconds. Default: for ever. */
-  readonly defaultTtlMs?: number | undefined;
+  /** How long values exist that are saved without a TTL; at most 2,147,483,647 seconds. Default: for ever. */
+  readonly defaultTtl?: Duration | undefined;
   /** The key that encrypts new values. Default: values are not encrypted. */
   readonly primaryEncryptionKey?: EncryptionKey | undefined;
   /** A former key, for values that are already stored. Default: none. */

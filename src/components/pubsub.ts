@@ -26,8 +26,8 @@ export interface DeadLetterOrigin {
   readonly reason: string;
   /** The number of delivery attempts. */
   readonly attempts: number;
-  /** When it became a dead letter: an RFC 3339 instant in UTC. */
-  readonly at: string;
+  /** When it became a dead letter, in milliseconds since 1970. */
+  readonly deadAt: number;
 }
 
 /** A message as stored by a component. @public */

@@ -1,5 +1,6 @@
 import { MAX_TIMEOUT_MS } from '../util/clock.ts';
-import { type OptionField, type OptionFields, TEXTS, whole } from '../util/option-fields.ts';
+import { duration } from '../util/duration-option.ts';
+import { type OptionField, type OptionFields, TEXTS } from '../util/option-fields.ts';
 import type { KeyValueDefinition, StateStoreOptions } from './key-value.ts';
 import { STORE_FIELDS } from './key-value-options.ts';
 
@@ -11,8 +12,8 @@ export interface StoreAccess extends StateStoreOptions {
 /** The fields of {@link StoreAccess}. */
 export const FORMAT_STORE_FIELDS: OptionFields<StoreAccess> = { ...STORE_FIELDS, scopes: TEXTS };
 
-/** A time limit, in milliseconds. */
-export const TIMEOUT: OptionField = whole(1, MAX_TIMEOUT_MS);
+/** A time limit. */
+export const TIMEOUT: OptionField = duration(1, MAX_TIMEOUT_MS);
 
 /** The definition of a state store with a format of its own. */
 export function stateDefinition(
@@ -20,10 +21,10 @@ export function stateDefinition(
   { scopes, ...given }: StoreAccess,
   open: KeyValueDefinition['open'],
 ): KeyValueDefinition {
-  const { keyPrefix, defaultTtlMs, primaryEncryptionKey, secondaryEncryptionKey, outbox } = given;
+  const { keyPrefix, defaultTtl, primaryEncryptionKey, secondaryEncryptionKey, outbox } = given;
   const options: StateStoreOptions = {
     ...(keyPrefix === undefined ? {} : { keyPrefix }),
-    ...(defaultTtlMs === undefined ? {} : { defaultTtlMs }),
+    ...(defaultTtl === undefined ? {} : { defaultTtl }),
     ...(primaryEncryptionKey === undefined ? {} : { primaryEncryptionKey }),
     ...(secondaryEncryptionKey === undefined ? {} : { secondaryEncryptionKey }),
     ...(outbox === undefined ? {} : { outbox }),

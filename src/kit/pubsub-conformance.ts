@@ -172,7 +172,7 @@ const origin: Run = async (open) => {
     group: 'shop/grüße 🚀',
     reason: 'line 1\r\nline 2: "50 %"',
     attempts: 4,
-    at: '2026-01-01T00:00:00Z',
+    deadAt: Date.parse('2026-01-01T00:00:00Z'),
   };
   const bytes = Buffer.from([0, 255, 0x7b]);
   const consumer = await Collector.join(component, { topic, maxInFlight: 1 }, (delivery) => {

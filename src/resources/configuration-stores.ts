@@ -41,14 +41,14 @@ export const makePostgresqlConfiguration: MakeStore = (source) => {
   const connection = postgresqlConnection(reader, source.type);
   const table = reader.text('table');
   if (table === undefined) reader.problem(`${source.type} needs metadata table`);
-  const callTimeoutMs = reader.durationMs('timeout', TIME_LIMIT) || reader.durationMs('timeoutInSeconds', TIME_LIMIT);
+  const callTimeout = reader.durationMs('timeout', TIME_LIMIT) || reader.durationMs('timeoutInSeconds', TIME_LIMIT);
   if (reader.hasProblem || table === undefined || connection === undefined) return undefined;
   try {
     const definition = postgresqlConfiguration(source.name, {
       connection,
       table,
       ...reader.texts({ notifyChannel: 'pgNotifyChannel' }),
-      ...(callTimeoutMs ? { callTimeoutMs } : {}),
+      ...(callTimeout ? { callTimeout } : {}),
     });
     return { ...definition, type: source.type };
   } catch (error) {

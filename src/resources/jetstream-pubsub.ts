@@ -86,7 +86,7 @@ function optionsOf(reader: MetadataReader, topics: TopicScopes): JetStreamPubSub
     domain: reader.text('domain'),
     apiPrefix: reader.text('apiPrefix'),
     deliverPolicy: policy,
-    ackWaitMs: ackWaitMs ? Math.max(MIN_ACK_WAIT_MS, ackWaitMs) : undefined,
+    ackWait: ackWaitMs ? Math.max(MIN_ACK_WAIT_MS, ackWaitMs) : undefined,
     maxAckPending: reader.number('maxAckPending'),
     replicas,
     memoryStorage: reader.flag('memoryStorage'),

@@ -101,8 +101,8 @@ function optionsOf(reader: MetadataReader, topics: BrokerResource['topics']): Ka
     ...access(reader),
     maxMessageBytes: reader.number('maxMessageBytes'),
     compression: reader.text('compression')?.toLowerCase(),
-    sessionTimeoutMs: reader.durationMs('sessionTimeout', DURATION) || undefined,
-    heartbeatIntervalMs: reader.durationMs('heartbeatInterval', DURATION) || undefined,
+    sessionTimeout: reader.durationMs('sessionTimeout', DURATION) || undefined,
+    heartbeatInterval: reader.durationMs('heartbeatInterval', DURATION) || undefined,
     escapeHeaders: reader.flag('escapeHeaders'),
     excludeHeaders: excluded(reader),
   };

@@ -51,9 +51,9 @@ export const makePostgresqlLocks: MakeStore = (source) => {
   const options = lockOptions(source);
   const reader = new MetadataReader(source);
   const connection = postgresqlConnection(reader, source.type);
-  const callTimeoutMs = reader.durationMs('timeout', TIME_LIMIT) || reader.durationMs('timeoutInSeconds', TIME_LIMIT);
+  const callTimeout = reader.durationMs('timeout', TIME_LIMIT) || reader.durationMs('timeoutInSeconds', TIME_LIMIT);
   if (reader.hasProblem || options === undefined || connection === undefined) return undefined;
-  const given = { ...options, ...reader.texts({ table: 'tableName' }), ...(callTimeoutMs ? { callTimeoutMs } : {}) };
+  const given = { ...options, ...reader.texts({ table: 'tableName' }), ...(callTimeout ? { callTimeout } : {}) };
   try {
     return postgresqlLocks(source.name, { connection, ...given });
   } catch (error) {

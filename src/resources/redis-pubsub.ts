@@ -34,11 +34,11 @@ export const makeRedisPubSub: MakeBrokerPubSub = (resource) => {
   // The cast is safe: what is undefined is left out.
   const given = definedOnly({
     consumerId: reader.text('consumerID'),
-    processingTimeoutMs: redelivery(reader, 'processingTimeout'),
-    redeliverIntervalMs: redelivery(reader, 'redeliverInterval'),
+    processingTimeout: redelivery(reader, 'processingTimeout'),
+    redeliverInterval: redelivery(reader, 'redeliverInterval'),
     maxLenApprox: reader.number('maxLenApprox'),
-    streamTtlMs: reader.durationMs('streamTTL', REDIS_DURATION) || undefined,
-    callTimeoutMs: timeoutMs,
+    streamTtl: reader.durationMs('streamTTL', REDIS_DURATION) || undefined,
+    callTimeout: timeoutMs,
     trimAcknowledged: reader.flag('trimAcknowledged'),
   }) as Partial<RedisPubSubOptions>;
   if (reader.hasProblem) return undefined;

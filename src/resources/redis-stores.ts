@@ -20,7 +20,7 @@ export function redisStore<Definition extends AnyStoreDefinition>(
   if (connection.cluster === true) reader.problem(`${source.type} cannot use a cluster: expected redisType "node"`);
   if (reader.hasProblem) return undefined;
   try {
-    return make({ ...connection, ...(timeoutMs === undefined ? {} : { callTimeoutMs: timeoutMs }) });
+    return make({ ...connection, ...(timeoutMs === undefined ? {} : { callTimeout: timeoutMs }) });
   } catch (error) {
     if (!isSidecarError(error)) throw error;
     reader.problem('metadata clientCert and clientKey must be valid and belong together');

@@ -23,7 +23,7 @@ export const TABLE_NAMES = ['tableName', 'metadataTableName', 'cleanupInterval',
 export const makeRedisState: MakeStore = (source) => {
   const reader = new MetadataReader(source);
   const { connection, timeoutMs } = redisConnection(reader, 'state.redis');
-  const limit = timeoutMs === undefined ? {} : { callTimeoutMs: timeoutMs };
+  const limit = timeoutMs === undefined ? {} : { callTimeout: timeoutMs };
   return made(source, reader, 'metadata clientCert and clientKey must be valid and belong together', () =>
     redisStateStore(source.name, { ...connection, ...source.options, ...limit }),
   );
@@ -40,7 +40,7 @@ export const makePostgresqlState: MakeStore = (source) => {
     ...(version === 'v1' ? reader.texts({ tableName: 'tableName' }) : reader.texts({ tablePrefix: 'tablePrefix' })),
     ...cleanup(reader),
     ...(connections === undefined ? {} : { maxConnections: Math.max(FEWEST_CONNECTIONS, connections) }),
-    ...(timeoutMs === undefined ? {} : { callTimeoutMs: timeoutMs }),
+    ...(timeoutMs === undefined ? {} : { callTimeout: timeoutMs }),
   });
   const table = version === 'v1' ? 'tableName' : 'tablePrefix';
   return made(
@@ -56,11 +56,11 @@ export const makeSqliteState: MakeStore = (source) => {
   const reader = new MetadataReader(source);
   const file = reader.text('connectionString');
   if (file === undefined) return undefined;
-  const busyTimeoutMs = reader.durationMs('busyTimeout', { unitMs: 1_000, maxMs: DAY_MS, negativeIsZero: true });
+  const busyTimeout = reader.durationMs('busyTimeout', { unitMs: 1_000, maxMs: DAY_MS, negativeIsZero: true });
   const more = {
     ...reader.texts({ tableName: 'tableName', metadataTableName: 'metadataTableName' }),
     ...cleanup(reader),
-    ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
+    ...(busyTimeout === undefined ? {} : { busyTimeout }),
   };
   const problem = `metadata connectionString must be a path or a file: URL that may be written to, tables ${TABLE}`;
   const place = inDirectory(file, source.workingDirectory);
@@ -78,10 +78,10 @@ function inDirectory(file: string, directory: string): string {
 }
 
 /** 0 and less: never. */
-function cleanup(reader: MetadataReader): { readonly cleanupIntervalMs?: number } {
+function cleanup(reader: MetadataReader): { readonly cleanupInterval?: number } {
   const name = reader.text('cleanupInterval') === undefined ? 'cleanupIntervalInSeconds' : 'cleanupInterval';
   const ms = reader.durationMs(name, { ...INTERVAL, maxMs: 24 * DAY_MS });
-  return ms === undefined ? {} : { cleanupIntervalMs: ms };
+  return ms === undefined ? {} : { cleanupInterval: ms };
 }
 
 /** The values of options may come from a secret store: no problem shows them. */

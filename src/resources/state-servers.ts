@@ -94,7 +94,7 @@ function durability(reader: MetadataReader): Pick<PostgresqlOptions, 'durability
   return durability === undefined ? {} : { durability };
 }
 
-function timeouts(timeoutMs: number | undefined): Pick<PostgresqlOptions, 'callTimeoutMs' | 'operationTimeoutMs'> {
+function timeouts(timeoutMs: number | undefined): Pick<PostgresqlOptions, 'callTimeout' | 'operationTimeout'> {
   if (!timeoutMs) return {};
-  return { callTimeoutMs: timeoutMs, operationTimeoutMs: Math.max(timeoutMs, DEFAULT_OPERATION_TIMEOUT_MS) };
+  return { callTimeout: timeoutMs, operationTimeout: Math.max(timeoutMs, DEFAULT_OPERATION_TIMEOUT_MS) };
 }

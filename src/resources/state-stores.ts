@@ -85,7 +85,7 @@ export function readStateOptions(resource: Resource, source: MetadataSource): St
   if (reader.hasProblem) return {};
   return {
     ...(keyPrefix === undefined ? {} : { keyPrefix }),
-    ...(ttl === undefined ? {} : { defaultTtlMs: ttl * 1_000 }),
+    ...(ttl === undefined ? {} : { defaultTtl: ttl * 1_000 }),
     ...(primary === undefined ? {} : { primaryEncryptionKey: primary }),
     ...(secondary === undefined ? {} : { secondaryEncryptionKey: secondary }),
     ...(outbox === undefined ? {} : { outbox: { pubsubName: outbox[0], topic: outbox[1] } }),

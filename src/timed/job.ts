@@ -16,7 +16,7 @@ export type IfJobExists = 'fail' | 'keep' | 'replace' | 'update';
 /** How the last attempt of a job's runs ended. @public */
 export interface JobOutcome {
   /** When it ended, in milliseconds since 1970. */
-  readonly at: number;
+  readonly endedAt: number;
   /**
    * `done`: the run has succeeded. `retrying`: the attempt has failed, and the run will be retried. `failed`: the run
    * has failed for good. `dropped`: it has failed, and its policy is to drop it.

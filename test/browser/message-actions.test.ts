@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium())('messages', () => {
     view.expects = /status of 404/;
     await world.shop.pubsub.queues.discard(FAILED, 'all');
     await view.button('Redeliver', view.dialog).click();
-    await view.shows('the message is not there any more', view.dialog.getByRole('alert'));
+    await view.shows('the message is gone', view.dialog.getByRole('alert'));
     expect(await data.inputValue()).toBe('{ "id": 25, "price": 26 }');
     await view.button('Cancel', view.dialog).click();
   });

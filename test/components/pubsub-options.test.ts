@@ -54,8 +54,8 @@ describe.each<[name: string, make: Factory, wrong: readonly Wrong[]]>([
 
   test.each<Wrong>([
     ['maxMessages', '7', '"7"', LIMIT],
-    ['maxAgeMs', 0, '0', AGE],
-    ['maxAgeMs', '1h', '"1h"', AGE],
+    ['maxAge', 0, '0', AGE],
+    ['maxAge', '1h', '"1h"', AGE],
   ])('so is deadLetterRetention.%s %j', (option, value, shown, expected) => {
     expect(() => make('p', { deadLetterRetention: { [option]: value } } as never)).toThrow(
       `${option} in deadLetterRetention in options of ${name} "p" is ${shown}: expected ${expected}`,

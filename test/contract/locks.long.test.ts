@@ -32,7 +32,7 @@ describe.skipIf(!hasRedis())('Redis', () => {
   test('a server that is down: 500, unhealthy, and all is well once it is back', async () => {
     await using own = await startRedis();
     await using world = await storesWorld({
-      components: [redisLocks('locks', { url: `redis://127.0.0.1:${own.port}`, callTimeoutMs: 1_000 })],
+      components: [redisLocks('locks', { url: `redis://127.0.0.1:${own.port}`, callTimeout: 1_000 })],
     });
     expect((await world.post(LOCK, { resourceId: 'r', lockOwner: 'me', expiryInSeconds: 60 })).status).toBe(200);
     await own.kill();

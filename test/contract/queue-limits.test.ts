@@ -41,7 +41,7 @@ describe.each(PLACES)('kept dead letters, %s', (place) => {
   });
 
   test('are removed when they are too old', async () => {
-    await using world = await QueueWorld.make({ place, component: { deadLetterRetention: { maxAgeMs: 3_600_000 } } });
+    await using world = await QueueWorld.make({ place, component: { deadLetterRetention: { maxAge: 3_600_000 } } });
     await world.deadLetters(1, 2);
     await world.pass('50m');
     expect(await world.waiting('dead')).toEqual([1, 2]);
@@ -148,8 +148,8 @@ test('wrong limits are errors that name the option', () => {
   expect(() => durablePubSub('p', { maxQueueMessages: 0 })).toThrow(
     'maxQueueMessages in options of durablePubSub "p" is 0',
   );
-  expect(() => durablePubSub('p', { deadLetterRetention: { maxAgeMs: -1 } })).toThrow(
-    'maxAgeMs in deadLetterRetention in options of durablePubSub "p" is -1',
+  expect(() => durablePubSub('p', { deadLetterRetention: { maxAge: -1 } })).toThrow(
+    'maxAge in deadLetterRetention in options of durablePubSub "p" is -1',
   );
   expect(() => memoryPubSub('p', { deadLetterRetention: { maxMesages: 1 } as object })).toThrow(/maxMessages/);
 });

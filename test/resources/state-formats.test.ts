@@ -33,7 +33,7 @@ describe("state stores in Dapr's formats", () => {
         'version: v1',
         `version: ${one.version}`,
       );
-      const ttl = 'ttlInSeconds' in one.values ? { defaultTtlMs: 60_000 } : {};
+      const ttl = 'ttlInSeconds' in one.values ? { defaultTtl: 60_000 } : {};
       expect(await storesIn(yaml)).toEqual([
         { name: 'store', type: one.type, version: one.version, isOwnState: true, given: { keyPrefix: 'name', ...ttl } },
       ]);

@@ -88,7 +88,7 @@ describe('configuration', () => {
       state: _,
       bodyLimitBytes: _,
       app: { port: 3000, host: _, protocol: _, health: { path: _, interval: _, timeout: _, threshold: _ } },
-      components: [memoryPubSub('pubsub', { maxMessages: _, deadLetterRetention: { maxMessages: _, maxAgeMs: _ } })],
+      components: [memoryPubSub('pubsub', { maxMessages: _, deadLetterRetention: { maxMessages: _, maxAge: _ } })],
       subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/on', routes: _, deadLetterTopic: _ }],
       httpEndpoints: [{ name: 'bank', baseUrl: 'https://bank.example.com', headers: _, clientTLS: _ }],
       invocation: { urls: _ },

@@ -13,7 +13,7 @@ export interface BrokerUnderTest extends AsyncDisposable {
   /** Makes the component `pubsub` for a broker on 127.0.0.1, at `port` or at another that leads to it. */
   define(options?: {
     readonly port?: number;
-    readonly publishTimeoutMs?: number;
+    readonly publishTimeout?: number;
     readonly allowedTopics?: readonly string[];
   }): PubSubDefinition;
   /** Publishes bytes as a program does that knows neither us nor Dapr. */
@@ -206,7 +206,7 @@ export function brokerFeatures(name: string, open: () => Promise<BrokerUnderTest
       const topic = await newTopic();
       await using proxy = await TcpProxy.start(broker.port);
       await using world = await start({
-        component: broker.define({ port: proxy.port, publishTimeoutMs: 800 }),
+        component: broker.define({ port: proxy.port, publishTimeout: 800 }),
         subscriptions: [{ topic, route: '/in' }],
       });
       expect((await world.publish(topic, 'before')).status).toBe(204);
@@ -226,7 +226,7 @@ export function brokerFeatures(name: string, open: () => Promise<BrokerUnderTest
       const [topic, port] = [await newTopic(), await freePort()];
       const startedAt = performance.now();
       await using world = await start({
-        component: broker.define({ port, publishTimeoutMs: 500 }),
+        component: broker.define({ port, publishTimeout: 500 }),
         subscriptions: [{ topic, route: '/in' }],
       });
       expect(performance.now() - startedAt).toBeLessThan(10_000);

@@ -14,8 +14,8 @@ export interface PlacementHost {
   readonly appId: string;
   /** Its actor types, in alphabetical order. */
   readonly actorTypes: readonly string[];
-  /** When it was registered or its types last changed, in nanoseconds since 1970. */
-  readonly updatedAt: bigint;
+  /** When it was registered or its types last changed, in milliseconds since 1970. */
+  readonly updatedAt: number;
 }
 
 /** The hosts with actor types that share a store. @public */
@@ -77,7 +77,6 @@ export interface PlacementDeps {
   readonly logger: Logger;
 }
 
-const NANOSECONDS = 1_000_000n;
 const NO_COUNT = (): number => 0;
 
 /**
@@ -185,7 +184,7 @@ function infoOf(host: HostRecord, ownId: string, shards: readonly number[]): Hos
 }
 
 function shown({ id: _id, address, namespace, appId, actorTypes, updatedAt }: HostRecord): PlacementHost {
-  return { name: nameOf(address), namespace, appId, actorTypes, updatedAt: BigInt(updatedAt) * NANOSECONDS };
+  return { name: nameOf(address), namespace, appId, actorTypes, updatedAt };
 }
 
 function nameOf(address: string | undefined): string {

@@ -12,11 +12,14 @@ export function placementRoutes(placement: Placement): Route[] {
   return [route('placement', ['GET'], '/placement/state', state, { open: true })];
 }
 
+/** A number of nanoseconds per millisecond: the text has nanoseconds. */
+const NANOSECONDS = 1_000_000n;
+
 /** Written by hand: the instants have more digits than a JavaScript number can hold. */
 function tableText({ hostList, tableVersion }: PlacementTable): string {
   return `{"hostList":[${hostList.map(hostText).join(',')}],"tableVersion":${tableVersion}}`;
 }
 
 function hostText({ updatedAt, ...rest }: PlacementHost): string {
-  return `${JSON.stringify(rest).slice(0, -1)},"updatedAt":${updatedAt}}`;
+  return `${JSON.stringify(rest).slice(0, -1)},"updatedAt":${BigInt(updatedAt) * NANOSECONDS}}`;
 }

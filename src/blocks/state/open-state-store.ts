@@ -6,6 +6,7 @@ import type {
   WriteOutcome,
 } from '../../components/key-value.ts';
 import type { CancelToken } from '../../util/cancel-token.ts';
+import { msOf } from '../../util/duration.ts';
 import { underPolicy } from '../call-store.ts';
 import type { NamedStore } from '../stores.ts';
 import { conditionOf, type StateChange } from './change.ts';
@@ -19,6 +20,7 @@ export class OpenStateStore {
   readonly prefix: string;
   readonly #named: NamedStore<KeyValueDefinition>;
   readonly #cipher: ValueCipher | undefined;
+  readonly #defaultTtlMs: number;
   readonly #closing: CancelToken;
 
   constructor(named: NamedStore<KeyValueDefinition>, owner: KeyOwner, closing: CancelToken) {
@@ -27,6 +29,7 @@ export class OpenStateStore {
     this.prefix = keyPrefixOf(named.definition, owner);
     this.#named = named;
     this.#cipher = cipherOf(named.definition.options);
+    this.#defaultTtlMs = msOf(named.definition.options.defaultTtl) ?? 0;
     this.#closing = closing;
   }
 
@@ -57,7 +60,7 @@ export class OpenStateStore {
     const condition = conditionOf(change);
     const conditional = condition === undefined ? undefined : { condition };
     if (change.kind === 'delete') return { kind: 'remove', key, ...conditional };
-    const ttlMs = change.ttlMs ?? this.definition.options.defaultTtlMs ?? 0;
+    const ttlMs = change.ttlMs ?? this.#defaultTtlMs;
     const lasting = ttlMs > 0 ? { ttlMs } : undefined;
     if (this.#cipher === undefined) return { kind: 'put', key, value: change.value, ...lasting, ...conditional };
     return { kind: 'put', key, value: this.#cipher.encrypt(change.value), isBinary: true, ...lasting, ...conditional };

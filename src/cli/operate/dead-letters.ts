@@ -46,7 +46,7 @@ async function list(call: Call): Promise<void> {
   if (call.isJson) return call.json(reply);
   const columns: readonly Column<DeadLetter>[] = [
     { title: 'KEY', of: ({ key }) => key },
-    { title: 'WHEN', of: ({ deadLetter }) => deadLetter && relative(Date.parse(deadLetter.at), now) },
+    { title: 'WHEN', of: ({ deadLetter }) => deadLetter && relative(deadLetter.deadAt, now) },
     { title: 'TOPIC', of: ({ queue }) => queue.topic, isLong: true },
     { title: 'FROM', of: ({ deadLetter }) => deadLetter && nameOf(deadLetter), isLong: true },
     { title: 'ATTEMPTS', of: ({ deadLetter }) => deadLetter?.attempts, isNumber: true },
@@ -97,7 +97,7 @@ async function show(call: Call): Promise<void> {
     from: deadLetter && nameOf(deadLetter),
     reason: deadLetter?.reason,
     attempts: deadLetter?.attempts,
-    'dead since': deadLetter?.at,
+    'dead since': deadLetter && instant(deadLetter.deadAt),
     published: message.at === undefined ? undefined : instant(message.at),
     trace: message.traceparent,
     ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`event ${name}`, textOf(value)])),

@@ -26,7 +26,7 @@ async function list(call: Call): Promise<void> {
     { title: 'RUNS', of: ({ runs }) => runs, isNumber: true },
     {
       title: 'LAST',
-      of: ({ lastRun }) => lastRun && `${lastRun.outcome} ${relative(lastRun.at, now)}`,
+      of: ({ lastRun }) => lastRun && `${lastRun.outcome} ${relative(lastRun.endedAt, now)}`,
       style: ({ lastRun }) => styleOf(lastRun?.outcome),
     },
     { title: 'STATE', of: stateOf },
@@ -64,7 +64,7 @@ async function show(call: Call): Promise<void> {
     next: nextRuns.length > 0 ? nextRuns.map(instant).join('\n') : job.nextRunAt && instant(job.nextRunAt),
     'kept until': job.keptUntilAt && instant(job.keptUntilAt),
     runs: job.runs,
-    last: lastRun && `${lastRun.outcome} at ${instant(lastRun.at)}, attempt ${lastRun.attempt}`,
+    last: lastRun && `${lastRun.outcome} at ${instant(lastRun.endedAt)}, attempt ${lastRun.attempt}`,
     took: lastRun && lasting(lastRun.durationMs),
     reason: lastRun?.reason,
     data: payloadText(data),

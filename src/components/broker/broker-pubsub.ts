@@ -1,4 +1,5 @@
 import { messageOf } from '../../errors.ts';
+import { type Duration, msOf } from '../../util/duration.ts';
 import { Expected } from '../../util/expected.ts';
 import type { ComponentContext } from '../component.ts';
 import type {
@@ -36,10 +37,10 @@ export interface BrokerOptions extends TopicScopes {
   /** App IDs that may use the component. Default: all. */
   readonly scopes?: readonly string[] | undefined;
   /**
-   * The time limit of a publish, in milliseconds, reconnecting included. If it is over, the publish fails, though the
-   * broker may have the message. Default 5,000.
+   * The time limit of a publish, reconnecting included. If it is over, the publish fails, though the
+   * broker may have the message. Default `5s`.
    */
-  readonly publishTimeoutMs?: number | undefined;
+  readonly publishTimeout?: Duration | undefined;
 }
 
 /** The parts that a technology defines. */
@@ -59,7 +60,7 @@ export const DEFAULT_PUBLISH_TIMEOUT_MS = 5_000;
 /** The definition of a pub/sub component on a broker. */
 export function brokerDefinition<Handle>(deps: BrokerDeps<Handle>): PubSubDefinition {
   const { name, type, options, topicProblem, connect } = deps;
-  const { scopes, publishTimeoutMs = DEFAULT_PUBLISH_TIMEOUT_MS } = options;
+  const { scopes, publishTimeout = DEFAULT_PUBLISH_TIMEOUT_MS } = options;
   const { publishingScopes, subscriptionScopes, allowedTopics, protectedTopics } = options;
   return {
     name,
@@ -75,7 +76,7 @@ export function brokerDefinition<Handle>(deps: BrokerDeps<Handle>): PubSubDefini
     ...(topicProblem === undefined ? {} : { topicProblem }),
     // Groups belong to the broker: nothing is kept for applications that are still to come.
     expected: new Expected(),
-    open: async (context) => new BrokerPubSub(await connect(context), context, publishTimeoutMs),
+    open: async (context) => new BrokerPubSub(await connect(context), context, msOf(publishTimeout)),
   };
 }
 

@@ -1,4 +1,5 @@
-import { type DeadLetterOrigin, type Message, NO_METADATA } from '../pubsub.ts';
+import { type Message, NO_METADATA } from '../pubsub.ts';
+import { readOrigin, type StoredOrigin, storedOrigin } from '../stored-origin.ts';
 
 /** The media type of a CloudEvent in JSON. */
 export const CLOUD_EVENT_TYPE = 'application/cloudevents+json';
@@ -22,7 +23,7 @@ interface MessageHeader {
   /** `trace.tracestate`. */
   readonly s?: string;
   /** `deadLetter`. */
-  readonly d?: DeadLetterOrigin;
+  readonly d?: StoredOrigin;
   /** `metadata`, where the broker does not carry it in a form of its own. */
   readonly m?: Message['metadata'];
 }
@@ -40,7 +41,7 @@ export function encodeHeader(message: Message, withMetadata: boolean): string {
     ...(expiresAt === undefined ? undefined : { e: expiresAt }),
     ...(trace === undefined ? undefined : { t: trace.traceparent }),
     ...(trace?.tracestate === undefined ? undefined : { s: trace.tracestate }),
-    ...(deadLetter === undefined ? undefined : { d: deadLetter }),
+    ...(deadLetter === undefined ? undefined : { d: storedOrigin(deadLetter) }),
     ...(withMetadata && metadata !== NO_METADATA ? { m: metadata } : undefined),
   };
   return escapeNonAscii(JSON.stringify(header));
@@ -57,6 +58,7 @@ export function parseHeader(text: string): HeaderContent | undefined {
   const header = parseJson(text) as Partial<MessageHeader> | undefined;
   if (typeof header !== 'object' || header === null || typeof header.i !== 'string') return undefined;
   const { i, c, r, e, t, s, d, m } = header;
+  const deadLetter = readOrigin(d);
   return {
     id: i,
     contentType: typeof c === 'string' ? c : CLOUD_EVENT_TYPE,
@@ -66,7 +68,7 @@ export function parseHeader(text: string): HeaderContent | undefined {
     ...(typeof t === 'string'
       ? { trace: { traceparent: t, ...(typeof s === 'string' ? { tracestate: s } : undefined) } }
       : undefined),
-    ...(isOrigin(d) ? { deadLetter: d } : undefined),
+    ...(deadLetter === undefined ? undefined : { deadLetter }),
   };
 }
 
@@ -78,13 +80,6 @@ export function textsOf(object: unknown): Readonly<Record<string, string>> {
   const texts = Object.create(null) as Record<string, string>;
   for (const [name, value] of entries) texts[name] = value;
   return texts;
-}
-
-/** Anybody may have written the header. */
-function isOrigin(origin: unknown): origin is DeadLetterOrigin {
-  if (typeof origin !== 'object' || origin === null) return false;
-  const { topic, group, reason, attempts, at } = origin as Partial<DeadLetterOrigin>;
-  return [topic, group, reason, at].every((text) => typeof text === 'string') && typeof attempts === 'number';
 }
 
 /** Parses JSON; `undefined` if the text is no JSON. */

@@ -1,10 +1,11 @@
 import { MAX_TIMEOUT_MS } from '../../util/clock.ts';
-import { checkOptions, type OptionFields, type WrongOption, whole } from '../../util/option-fields.ts';
+import { duration } from '../../util/duration-option.ts';
+import { checkOptions, type OptionFields, type WrongOption } from '../../util/option-fields.ts';
 import { ACCESS_FIELDS } from '../access-fields.ts';
 import type { BrokerOptions } from './broker-pubsub.ts';
 
 const COMMON_FIELDS: OptionFields<BrokerOptions> = {
-  publishTimeoutMs: whole(1, MAX_TIMEOUT_MS),
+  publishTimeout: duration(1, MAX_TIMEOUT_MS),
   ...ACCESS_FIELDS,
 };
 

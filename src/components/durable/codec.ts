@@ -1,6 +1,7 @@
 import { readValue } from '../../state/values.ts';
 import type { DispatchedMessage } from '../dispatcher.ts';
-import { type DeadLetterOrigin, type Message, NO_METADATA } from '../pubsub.ts';
+import { type Message, NO_METADATA } from '../pubsub.ts';
+import { readOrigin, type StoredOrigin, storedOrigin } from '../stored-origin.ts';
 
 /** Format 1: length of the header (4 bytes, big-endian), the header in JSON, the message's data. */
 const FORMAT = 1;
@@ -26,7 +27,7 @@ interface Header {
   /** How many of the last deliveries the end of a process has interrupted. */
   readonly k?: number;
   /** The origin of a dead letter. */
-  readonly d?: DeadLetterOrigin;
+  readonly d?: StoredOrigin;
 }
 
 /** The stored form of a queued message. */
@@ -41,7 +42,7 @@ export function encodeQueued({ message, attempts, interruptions = 0 }: Dispatche
   if (expiresAt !== undefined) header.e = expiresAt;
   if (attempts > 0) header.a = attempts;
   if (interruptions > 0) header.k = interruptions;
-  if (deadLetter !== undefined) header.d = deadLetter;
+  if (deadLetter !== undefined) header.d = storedOrigin(deadLetter);
   const text = JSON.stringify(header);
   const textBytes = Buffer.byteLength(text);
   const value = Buffer.allocUnsafe(1 + LENGTH_BYTES + textBytes + data.length);
@@ -62,6 +63,7 @@ function readHeaderAndData(payload: Uint8Array, topic: string): Required<Dispatc
   const headerEnd = LENGTH_BYTES + bytes.readUInt32BE();
   const header = JSON.parse(bytes.toString('utf8', LENGTH_BYTES, headerEnd)) as Header;
   const { i, c, r, m, p, s, e, a, k, d } = header;
+  const deadLetter = readOrigin(d);
   const message: Message = {
     id: i,
     topic,
@@ -73,7 +75,7 @@ function readHeaderAndData(payload: Uint8Array, topic: string): Required<Dispatc
       ? undefined
       : { trace: s === undefined ? { traceparent: p } : { traceparent: p, tracestate: s } }),
     ...(e === undefined ? undefined : { expiresAt: e }),
-    ...(d === undefined ? undefined : { deadLetter: d }),
+    ...(deadLetter === undefined ? undefined : { deadLetter }),
   };
   return { message, attempts: a ?? 0, interruptions: k ?? 0 };
 }

@@ -3,13 +3,12 @@ import { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
 import { retryOnConflict } from '../../state/retry-on-conflict.ts';
 import type { StateStore } from '../../state/store.ts';
-import type { Complete } from '../../util/defined-only.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { MessageCommits } from '../message-commits.ts';
 import type { ComponentSubscription, ConsumerOptions, Message, PublishFailure } from '../pubsub.ts';
 import type { QueueAccess } from '../queue-access.ts';
-import type { DeadLetterRetention } from '../retention.ts';
+import type { Retention } from '../retention.ts';
 import type { TopicPatterns } from '../topic-patterns.ts';
 import { Backlogs } from './backlog.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
@@ -28,7 +27,7 @@ import { Upkeep } from './upkeep.ts';
 /** The settings of a component. */
 export interface BrokerSettings {
   readonly maxQueueMessages: number;
-  readonly retention: Complete<DeadLetterRetention>;
+  readonly retention: Retention;
   readonly patterns: TopicPatterns;
 }
 

@@ -1,10 +1,9 @@
 import { countEntries } from '../../state/count-entries.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
-import type { Complete } from '../../util/defined-only.ts';
 import type { Logger } from '../../util/logger.ts';
 import { type AbandonedQueue, MAX_COUNTED, type QueueAccess } from '../queue-access.ts';
-import { ABANDONED_AFTER_MS, type DeadLetterRetention, excessOf } from '../retention.ts';
+import { ABANDONED_AFTER_MS, excessOf, type Retention } from '../retention.ts';
 import type { ConsumerGroups, KnownGroup } from './consumer-groups.ts';
 import type { EndedGroups } from './ended-groups.ts';
 import type { DurableQueue } from './queue.ts';
@@ -20,7 +19,7 @@ export interface UpkeepDeps {
   readonly ended: EndedGroups;
   readonly table: QueueTable;
   readonly queues: QueueAccess;
-  readonly retention: Complete<DeadLetterRetention>;
+  readonly retention: Retention;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly track: (what: string) => () => void;

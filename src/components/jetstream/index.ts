@@ -4,6 +4,8 @@
  * @packageDocumentation
  */
 
+import { type Duration, msOf } from '../../util/duration.ts';
+import { duration } from '../../util/duration-option.ts';
 import {
   ANY_TEXT,
   BOOLEAN,
@@ -70,10 +72,10 @@ export interface JetStreamPubSubOptions extends BrokerOptions {
    */
   readonly continueDurable?: string | undefined;
   /**
-   * The time after which a message is delivered again when its consumer has died, in milliseconds. A living one may
-   * take longer. At least 1,000. Default 10,000.
+   * The time after which a message is delivered again when its consumer has died. A living one may take longer.
+   * At least `1s`. Default `10s`.
    */
-  readonly ackWaitMs?: number | undefined;
+  readonly ackWait?: Duration | undefined;
   /** Max unsettled messages of a group, over all processes, those that wait for a retry included. Default 10,000. */
   readonly maxAckPending?: number | undefined;
   /** The servers of a cluster that store the state of a new group. Default: as many as store its stream. */
@@ -103,19 +105,19 @@ const FIELDS: OptionFields<Omit<JetStreamPubSubOptions, keyof BrokerOptions>> = 
     '"all", "last", "new", { startSequence } with a positive number or { startTime } with a Date',
   ),
   continueDurable: NAME,
-  ackWaitMs: whole(1_000),
+  ackWait: duration(1_000),
   maxAckPending: whole(1),
   replicas: whole(1),
   memoryStorage: BOOLEAN,
 };
-const CREATED_FIELDS: OptionFields<CreatedStreams> = { maxAgeMs: whole(100), maxBytes: whole(1), replicas: whole(1) };
+const CREATED_FIELDS: OptionFields<CreatedStreams> = { maxAge: duration(100), maxBytes: whole(1), replicas: whole(1) };
 
 /**
  * A pub/sub component on NATS JetStream (server 2.9 or later). Needs the package `@nats-io/transport-node` 3.
  *
  * A topic is a subject, stored by a stream of the server; a group on a topic is a durable pull consumer. A message is
  * published when the server has stored it, and delivered again until it is acknowledged: after the delay of a retry, or
- * `ackWaitMs` after its consumer has died. A stream drops a second message with the ID and topic of one that it got
+ * `ackWait` after its consumer has died. A stream drops a second message with the ID and topic of one that it got
  * within its duplicate window (two minutes by default). With `concurrency: 1`, order holds over all processes.
  *
  * If the server does not respond at the start, the component connects as soon as it does.
@@ -173,7 +175,7 @@ function settingsOf(options: JetStreamPubSubOptions): JetStreamSettings {
     createStream: createStream === true ? {} : createStream === false ? undefined : createStream,
     deliverPolicy: options.deliverPolicy ?? 'all',
     continueDurable: options.continueDurable,
-    ackWaitMs: options.ackWaitMs ?? 10_000,
+    ackWaitMs: msOf(options.ackWait) ?? 10_000,
     maxAckPending: options.maxAckPending ?? 10_000,
     replicas: options.replicas,
     memoryStorage: options.memoryStorage ?? false,

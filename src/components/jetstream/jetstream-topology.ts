@@ -1,3 +1,4 @@
+import { msOf } from '../../util/duration.ts';
 import type { Logger } from '../../util/logger.ts';
 import { type ConsumerInfo, ERROR_CODES, isJetStreamError, type JetStreamApi } from './api.ts';
 import { consumerNameOf, filterOf, isWildcard, streamNameOf, subjectOf } from './names.ts';
@@ -75,7 +76,7 @@ export class JetStreamTopology {
 
   async #createStream(session: NatsSession, topic: string): Promise<string> {
     const { api, settings, logger } = this.#deps;
-    const { maxAgeMs = 0, maxBytes = -1, replicas = 1 } = settings.createStream ?? {};
+    const { maxAge = 0, maxBytes = -1, replicas = 1 } = settings.createStream ?? {};
     const [name, subject] = [streamNameOf(topic), subjectOf(topic)];
     const config = {
       name,
@@ -84,7 +85,7 @@ export class JetStreamTopology {
       storage: 'file',
       // A full stream refuses messages: those that it has may not be consumed yet.
       discard: 'new',
-      max_age: maxAgeMs * NANOSECONDS,
+      max_age: msOf(maxAge) * NANOSECONDS,
       max_bytes: maxBytes,
       num_replicas: replicas,
     };

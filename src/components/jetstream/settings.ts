@@ -1,3 +1,4 @@
+import type { Duration } from '../../util/duration.ts';
 /** A number of nanoseconds per millisecond: JetStream counts in nanoseconds. */
 export const NANOSECONDS = 1_000_000;
 
@@ -11,8 +12,8 @@ export type JetStreamDeliverPolicy =
 
 /** How streams are created. @public */
 export interface CreatedStreams {
-  /** How long messages are kept, in milliseconds, whether they were delivered or not. Default: for ever. */
-  readonly maxAgeMs?: number | undefined;
+  /** How long messages are kept, whether they were delivered or not. Default: for ever. */
+  readonly maxAge?: Duration | undefined;
   /** Max bytes of a stream; publishes fail when they are reached. Default: no limit. */
   readonly maxBytes?: number | undefined;
   /** The servers of a cluster that store each message. Default 1. */

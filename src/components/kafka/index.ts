@@ -4,6 +4,8 @@
  * @packageDocumentation
  */
 
+import { type Duration, msOf } from '../../util/duration.ts';
+import { duration } from '../../util/duration-option.ts';
 import {
   ANY_TEXT,
   ANYTHING,
@@ -58,12 +60,12 @@ export interface KafkaPubSubOptions extends BrokerOptions {
   /** Max bytes of a message, headers included, and of messages that are sent together. Default 1,048,576. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * After so much silence of a process its partitions go to others, in milliseconds; within the limits of the brokers.
-   * Default 10,000.
+   * After so much silence of a process its partitions go to others; within the limits of the brokers. Default
+   * `10s`.
    */
-  readonly sessionTimeoutMs?: number | undefined;
-  /** Between signs of life to the group, in milliseconds; at most a third of `sessionTimeoutMs`. Default 1,000. */
-  readonly heartbeatIntervalMs?: number | undefined;
+  readonly sessionTimeout?: Duration | undefined;
+  /** Between signs of life to the group; at most a third of `sessionTimeout`. Default `1s`. */
+  readonly heartbeatInterval?: Duration | undefined;
   /** Whether the headers of other programs are escaped as in a URL when they become metadata. Default `false`. */
   readonly escapeHeaders?: boolean | undefined;
   /** Headers of other programs that do not become metadata. Default: all do. */
@@ -80,8 +82,8 @@ const FIELDS: OptionFields<Omit<KafkaPubSubOptions, keyof BrokerOptions>> = {
   tls: TLS,
   compression: choice('none', 'gzip', 'snappy', 'lz4', 'zstd'),
   maxMessageBytes: whole(1_024, MAX_BYTES),
-  sessionTimeoutMs: whole(1_000, 3_600_000),
-  heartbeatIntervalMs: whole(100, 1_200_000),
+  sessionTimeout: duration(1_000, 3_600_000),
+  heartbeatInterval: duration(100, 1_200_000),
   escapeHeaders: BOOLEAN,
   excludeHeaders: field((value) => value instanceof RegExp, 'a regular expression'),
 };
@@ -129,10 +131,14 @@ type Wrong = WrongOption<KafkaPubSubOptions>;
 
 function settingsOf(options: KafkaPubSubOptions, wrong: Wrong, what: string): KafkaSettings {
   const { clientId, consumerId, initialOffset = 'newest', compression, excludeHeaders } = options;
-  const { maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES, publishTimeoutMs = DEFAULT_PUBLISH_TIMEOUT_MS } = options;
+  const { maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES, publishTimeout = DEFAULT_PUBLISH_TIMEOUT_MS } = options;
   return {
     ...{ brokers: brokersOf(options, wrong), clientId, consumerId, initialOffset, compression, maxMessageBytes },
-    ...{ publishTimeoutMs, times: timesOf(options, wrong), tls: tlsOptions(options.tls ?? false) },
+    ...{
+      publishTimeoutMs: msOf(publishTimeout),
+      times: timesOf(options, wrong),
+      tls: tlsOptions(options.tls ?? false),
+    },
     sasl: options.sasl === undefined ? undefined : saslOf(options.sasl, `sasl in ${what}`),
     reading: { escapeHeaders: options.escapeHeaders ?? false, excludeHeaders },
   };
@@ -150,10 +156,10 @@ function brokersOf({ brokers }: KafkaPubSubOptions, wrong: Wrong): readonly stri
 }
 
 function timesOf(options: KafkaPubSubOptions, wrong: Wrong): KafkaSettings['times'] {
-  const { sessionTimeoutMs = DEFAULT_SESSION_TIMEOUT_MS } = options;
+  const sessionTimeoutMs = msOf(options.sessionTimeout) ?? DEFAULT_SESSION_TIMEOUT_MS;
   const longest = Math.floor(sessionTimeoutMs / 3);
-  const { heartbeatIntervalMs = Math.min(DEFAULT_HEARTBEAT_INTERVAL_MS, longest) } = options;
-  if (heartbeatIntervalMs > longest) throw wrong('heartbeatIntervalMs', 'at most a third of sessionTimeoutMs');
+  const heartbeatIntervalMs = msOf(options.heartbeatInterval) ?? Math.min(DEFAULT_HEARTBEAT_INTERVAL_MS, longest);
+  if (heartbeatIntervalMs > longest) throw wrong('heartbeatInterval', 'at most a third of sessionTimeout');
   return { sessionTimeoutMs, heartbeatIntervalMs };
 }
 

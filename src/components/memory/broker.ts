@@ -1,10 +1,9 @@
-import type { Complete } from '../../util/defined-only.ts';
 import type { Expected } from '../../util/expected.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, ConsumerOptions, Message, PublishFailure } from '../pubsub.ts';
 import type { GroupQueue, QueueAccess } from '../queue-access.ts';
-import { type DeadLetterRetention, excessOf } from '../retention.ts';
+import { excessOf, type Retention } from '../retention.ts';
 import { StartupPeriod } from '../startup-period.ts';
 import { TopicPatterns, type TopicWildcards } from '../topic-patterns.ts';
 import { MemoryGroup } from './group.ts';
@@ -16,7 +15,7 @@ export interface BrokerLimits {
   readonly maxBytes: number;
   readonly wildcards: TopicWildcards;
   /** Of kept dead letters. */
-  readonly retention: Complete<DeadLetterRetention>;
+  readonly retention: Retention;
 }
 
 /** The messages held now, in all groups. */

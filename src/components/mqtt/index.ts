@@ -4,6 +4,8 @@
  * @packageDocumentation
  */
 
+import { type Duration, msOf } from '../../util/duration.ts';
+import { duration } from '../../util/duration-option.ts';
 import {
   ANY_TEXT,
   ANYTHING,
@@ -68,8 +70,8 @@ export interface MqttPubSubOptions extends BrokerOptions {
    * Default 1,000.
    */
   readonly receiveMaximum?: number | undefined;
-  /** After so much silence of the broker a connection counts as broken, in milliseconds; at least 2,000. Default 20,000. */
-  readonly keepAliveMs?: number | undefined;
+  /** After so much silence of the broker a connection counts as broken; at least `2s`. Default `20s`. */
+  readonly keepAlive?: Duration | undefined;
 }
 
 const FIELDS: OptionFields<Omit<MqttPubSubOptions, keyof BrokerOptions>> = {
@@ -84,7 +86,7 @@ const FIELDS: OptionFields<Omit<MqttPubSubOptions, keyof BrokerOptions>> = {
   retain: BOOLEAN,
   sharedSubscription: ANYTHING,
   receiveMaximum: whole(1, 65_535),
-  keepAliveMs: whole(2_000, 65_535_000),
+  keepAlive: duration(2_000, 65_535_000),
 };
 type SharedSubscription = MqttPubSubOptions['sharedSubscription'] & object;
 const SHARED_FIELDS: OptionFields<SharedSubscription> = {
@@ -135,7 +137,7 @@ export function mqttPubSub(name: string, options: MqttPubSubOptions): PubSubDefi
 }
 
 function brokerOf(options: MqttPubSubOptions, wrong: WrongOption<MqttPubSubOptions>): MqttBroker {
-  const { protocolVersion = 5, keepAliveMs = DEFAULT_KEEP_ALIVE_MS } = options;
+  const { protocolVersion = 5, keepAlive = DEFAULT_KEEP_ALIVE_MS } = options;
   const url = serverUrl(options.url, [...PLAIN_SCHEMES, ...TLS_SCHEMES]);
   if (url === undefined || url.hostname === '' || !/^\/?$/.test(url.pathname) || url.search !== '')
     throw wrong('url', 'one like "mqtt://user:password@host:1883", with mqtt, mqtts, tcp, ssl, tls or tcps');
@@ -146,6 +148,6 @@ function brokerOf(options: MqttPubSubOptions, wrong: WrongOption<MqttPubSubOptio
   return {
     ...{ name: `MQTT broker at ${url.hostname}:${port}`, host: hostOf(url), port, username, password, protocolVersion },
     tls: tlsOptions(options.tls ?? isTls),
-    keepAliveS: Math.ceil(keepAliveMs / 1_000),
+    keepAliveS: Math.ceil(msOf(keepAlive) / 1_000),
   };
 }

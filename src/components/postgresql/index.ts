@@ -5,6 +5,7 @@
  */
 
 import type { StateDefinition } from '../../state/store.ts';
+import type { Duration } from '../../util/duration.ts';
 import { BOOLEAN, checkOptions, field, type OptionField, type OptionFields } from '../../util/option-fields.ts';
 import type { StateCall } from '../remote/observed-server.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
@@ -31,10 +32,10 @@ export interface PostgresqlOptions {
    * `'synced'`.
    */
   readonly durability?: 'synced' | 'server' | undefined;
-  /** The time limit of one call to the server, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number | undefined;
-  /** The time limit of a read or a commit, with reconnections, in milliseconds. Default 10,000. */
-  readonly operationTimeoutMs?: number | undefined;
+  /** The time limit of one call to the server. Default `5s`. */
+  readonly callTimeout?: Duration | undefined;
+  /** The time limit of a read or a commit, with reconnections. Default `10s`. */
+  readonly operationTimeout?: Duration | undefined;
   /**
    * Called after each call of the server, for metrics. It must not take long; what it throws is logged once. Default:
    * none.

@@ -1,4 +1,6 @@
-import { checkOptions, invalidConfiguration, type OptionFields, TEXTS, whole } from '../../util/option-fields.ts';
+import { type Duration, msOf } from '../../util/duration.ts';
+import { duration } from '../../util/duration-option.ts';
+import { checkOptions, invalidConfiguration, type OptionFields, TEXTS } from '../../util/option-fields.ts';
 import { clearInterval, setInterval } from '../../util/timers.ts';
 import { LOCK_FIELDS } from '../lock-options.ts';
 import type { LockStore, LockStoreDefinition, LockStoreOptions, UnlockOutcome } from '../lock-store.ts';
@@ -18,8 +20,8 @@ export interface PostgresqlLocksOptions extends LockStoreOptions {
   readonly table?: string | undefined;
   /** App IDs that may use the store. Default: all. */
   readonly scopes?: readonly string[] | undefined;
-  /** The time limit of an attempt to connect and of a call, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number | undefined;
+  /** The time limit of an attempt to connect and of a call. Default `5s`. */
+  readonly callTimeout?: Duration | undefined;
 }
 
 const FIELDS: OptionFields<PostgresqlLocksOptions> = {
@@ -27,7 +29,7 @@ const FIELDS: OptionFields<PostgresqlLocksOptions> = {
   connection: CONNECTION,
   table: TABLE_NAME,
   scopes: TEXTS,
-  callTimeoutMs: whole(1),
+  callTimeout: duration(1),
 };
 
 const DEFAULT_TABLE = 'insidecar_lock';
@@ -51,7 +53,7 @@ const MIGRATION_LOCK = '7021937582';
 export function postgresqlLocks(name: string, options: PostgresqlLocksOptions): LockStoreDefinition {
   const what = `postgresqlLocks ${JSON.stringify(name)}`;
   checkOptions(`options of ${what}`, options, FIELDS);
-  const { connection, table = DEFAULT_TABLE, keyPrefix, scopes, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
+  const { connection, table = DEFAULT_TABLE, keyPrefix, scopes, callTimeout = DEFAULT_CALL_TIMEOUT_MS } = options;
   const target = targetOf(connection, what, invalidConfiguration);
   const load = (): ReturnType<typeof loadPg> => loadPg('pg', 'The component of type lock.postgresql');
   return {
@@ -64,7 +66,10 @@ export function postgresqlLocks(name: string, options: PostgresqlLocksOptions): 
     open: async ({ logger }) => {
       // A package that is not installed is an error of the start: it would look like a server that is down for ever.
       await load();
-      return new PgLocks({ target, load, callTimeoutMs, logger, random: Math.random }, tableInSql(table));
+      return new PgLocks(
+        { target, load, callTimeoutMs: msOf(callTimeout), logger, random: Math.random },
+        tableInSql(table),
+      );
     },
   };
 }

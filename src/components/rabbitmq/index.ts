@@ -5,6 +5,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { type Duration, msOf } from '../../util/duration.ts';
+import { duration } from '../../util/duration-option.ts';
 import { BOOLEAN, choice, type OptionFields, secret, TEXT, whole } from '../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
 import { checkBrokerOptions } from '../broker/options.ts';
@@ -36,10 +38,10 @@ export interface RabbitmqPubSubOptions extends BrokerOptions {
   readonly saslExternal?: boolean | undefined;
   /** The connections' name, which RabbitMQ shows. Default: the app ID. */
   readonly clientName?: string | undefined;
-  /** A connection without a sign of life for twice this long is lost, in milliseconds; 0 for never. Default 10,000. */
-  readonly heartbeatMs?: number | undefined;
-  /** The longest wait between attempts to connect, in milliseconds. Default 2,000. */
-  readonly maxReconnectDelayMs?: number | undefined;
+  /** A connection without a sign of life for twice this long is lost; 0 for never. Default `10s`. */
+  readonly heartbeat?: Duration | undefined;
+  /** The longest wait between attempts to connect. Default `2s`. */
+  readonly maxReconnectDelay?: Duration | undefined;
   /**
    * The beginning of the names of queues, `<consumerId>-<topic>`. A group with a name of its own adds `/` and that name.
    * Default: the app ID.
@@ -71,8 +73,8 @@ export interface RabbitmqPubSubOptions extends BrokerOptions {
   readonly maxLength?: number | undefined;
   /** Max total size of messages of new queues, in bytes; they drop the oldest ones. Default: no limit. */
   readonly maxLengthBytes?: number | undefined;
-  /** The time to live of messages without their own, in milliseconds. Default: none. */
-  readonly messageTtlMs?: number | undefined;
+  /** The time to live of messages without their own. Default: none. */
+  readonly messageTtl?: Duration | undefined;
   /** Max unsettled messages of a subscription in this process, 1 to 65,535. Default: what it can take soon. */
   readonly maxPrefetch?: number | undefined;
   /** Whether AMQP properties and headers are added to the metadata of messages. Default: `false`. */
@@ -87,8 +89,8 @@ const FIELDS: OptionFields<Omit<RabbitmqPubSubOptions, keyof BrokerOptions>> = {
   tls: TLS_OPTIONS,
   saslExternal: BOOLEAN,
   clientName: TEXT,
-  heartbeatMs: whole(0, 3_600_000),
-  maxReconnectDelayMs: whole(1, 3_600_000),
+  heartbeat: duration(0, 3_600_000),
+  maxReconnectDelay: duration(1, 3_600_000),
   consumerId: TEXT,
   exchangeKind: choice('fanout', 'topic', 'direct', 'headers'),
   durable: BOOLEAN,
@@ -98,7 +100,7 @@ const FIELDS: OptionFields<Omit<RabbitmqPubSubOptions, keyof BrokerOptions>> = {
   deadLetterExchange: BOOLEAN,
   maxLength: whole(1),
   maxLengthBytes: whole(1),
-  messageTtlMs: whole(1, 2 ** 32 - 1),
+  messageTtl: duration(1, 2 ** 32 - 1),
   maxPrefetch: whole(1, MAX_PREFETCH),
   propertiesToMetadata: BOOLEAN,
 };
@@ -144,7 +146,7 @@ async function makeClient(
 ): Promise<RabbitClient> {
   const amqp = await loadAmqp();
   const random = Math.random;
-  const backoff = { ...RECONNECT, maxDelayMs: options.maxReconnectDelayMs ?? RECONNECT.maxDelayMs };
+  const backoff = { ...RECONNECT, maxDelayMs: msOf(options.maxReconnectDelay) ?? RECONNECT.maxDelayMs };
   const outages = new OutageLog(logger, server.name);
   const connection = (purpose: string): RabbitConnection => {
     const connectionName = `${options.clientName ?? appId} (${purpose})`;
@@ -157,7 +159,7 @@ async function makeClient(
     publishing: connection('publishing'),
     consuming: connection('consuming'),
     settings: settingsOf(options, appId),
-    ttlMs: options.messageTtlMs,
+    ttlMs: msOf(options.messageTtl),
     maxPrefetch: options.maxPrefetch ?? MAX_PREFETCH,
     propertiesToMetadata: options.propertiesToMetadata ?? false,
     now: () => clock.now(),

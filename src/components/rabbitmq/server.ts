@@ -1,3 +1,4 @@
+import { type Duration, msOf } from '../../util/duration.ts';
 import type { WrongOption } from '../../util/option-fields.ts';
 import { hostOf, serverUrl } from '../broker/server-url.ts';
 import type { AmqpModule, AmqpTarget } from './driver.ts';
@@ -13,7 +14,7 @@ export interface ServerOptions {
   readonly password?: string | undefined;
   readonly tls?: object | undefined;
   readonly saslExternal?: boolean | undefined;
-  readonly heartbeatMs?: number | undefined;
+  readonly heartbeat?: Duration | undefined;
 }
 
 /** A server. */
@@ -31,7 +32,7 @@ export function serverOf(options: ServerOptions, wrong: WrongOption<ServerOption
   if (url === undefined || /^\/[^/]*\/./.test(url.pathname))
     throw wrong('url', 'one like "amqp://user:password@host:5672/vhost"');
   const protocol = url.protocol === 'amqps:' ? 'amqps' : 'amqp';
-  const { tls, saslExternal = false, heartbeatMs = 10_000 } = options;
+  const { tls, saslExternal = false, heartbeat = 10_000 } = options;
   if (protocol === 'amqp' && (tls !== undefined || saslExternal))
     throw wrong(tls === undefined ? 'saslExternal' : 'tls', 'a url with it that begins with amqps://');
   const hostname = hostOf(url) || 'localhost';
@@ -47,7 +48,7 @@ export function serverOf(options: ServerOptions, wrong: WrongOption<ServerOption
       password: options.password ?? (isAnonymous ? 'guest' : decodeURIComponent(url.password)),
       // The driver decodes it once more.
       vhost: encodeURIComponent(vhost),
-      heartbeat: Math.ceil(heartbeatMs / 1_000),
+      heartbeat: Math.ceil(msOf(heartbeat) / 1_000),
     },
     socket: (amqp, connectionName) => ({
       noDelay: true,

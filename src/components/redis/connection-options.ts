@@ -1,5 +1,7 @@
+import { type Duration, msOf } from '../../util/duration.ts';
+import { duration } from '../../util/duration-option.ts';
 import type { Logger } from '../../util/logger.ts';
-import { invalidConfiguration, type OptionFields, TEXTS, whole } from '../../util/option-fields.ts';
+import { invalidConfiguration, type OptionFields, TEXTS } from '../../util/option-fields.ts';
 import { OutageLog } from '../outage-log.ts';
 import { Dialer } from './dialer.ts';
 import { loadRedis, type RedisModule } from './driver.ts';
@@ -9,14 +11,14 @@ import { CONNECTION_FIELDS, type RedisConnectionOptions, type RedisTarget, targe
 /** Options of components on one Redis server. */
 export interface RedisServerOptions extends RedisConnectionOptions {
   readonly scopes?: readonly string[] | undefined;
-  readonly callTimeoutMs?: number | undefined;
+  readonly callTimeout?: Duration | undefined;
 }
 
 /** The fields of {@link RedisServerOptions}. */
 export const REDIS_SERVER_FIELDS: OptionFields<RedisServerOptions> = {
   ...CONNECTION_FIELDS,
   scopes: TEXTS,
-  callTimeoutMs: whole(1),
+  callTimeout: duration(1),
 };
 
 const DEFAULT_CALL_TIMEOUT_MS = 5_000;
@@ -36,7 +38,7 @@ export interface RedisServerSettings {
 export function redisServersOf(options: RedisServerOptions, what: string, neededBy: string): RedisServerSettings {
   const target = targetOf(options, what, invalidConfiguration);
   const load = (): Promise<RedisModule> => loadRedis('redis', neededBy);
-  return { target, load, callTimeoutMs: options.callTimeoutMs ?? DEFAULT_CALL_TIMEOUT_MS };
+  return { target, load, callTimeoutMs: msOf(options.callTimeout) ?? DEFAULT_CALL_TIMEOUT_MS };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Duration } from '../../util/duration.ts';
 import { checkOptions, type OptionFields } from '../../util/option-fields.ts';
 import type { ComponentContext } from '../component.ts';
 import { LOCK_FIELDS } from '../lock-options.ts';
@@ -11,8 +12,8 @@ import type { RedisConnectionOptions } from './target.ts';
 export interface RedisLocksOptions extends RedisConnectionOptions, LockStoreOptions {
   /** App IDs that may use the store. Default: all. */
   readonly scopes?: readonly string[] | undefined;
-  /** The time limit of an attempt to connect and of the server's answers, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number | undefined;
+  /** The time limit of an attempt to connect and of the server's answers. Default `5s`. */
+  readonly callTimeout?: Duration | undefined;
 }
 
 const FIELDS: OptionFields<RedisLocksOptions> = { ...REDIS_SERVER_FIELDS, ...LOCK_FIELDS };

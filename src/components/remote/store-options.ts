@@ -1,6 +1,8 @@
 import { StateError } from '../../state/errors.ts';
 import { MAX_TIMEOUT_MS } from '../../util/clock.ts';
-import { choice, FUNCTION, type OptionFields, whole } from '../../util/option-fields.ts';
+import { type Duration, msOf } from '../../util/duration.ts';
+import { duration } from '../../util/duration-option.ts';
+import { choice, FUNCTION, type OptionFields } from '../../util/option-fields.ts';
 import type { RequiredDurability } from './durability.ts';
 import type { OnCall } from './observed-server.ts';
 
@@ -14,22 +16,22 @@ export interface RemoteTimeouts {
 
 /** The options that all stores on a server have. */
 interface StoreOptions {
-  readonly callTimeoutMs?: number | undefined;
-  readonly operationTimeoutMs?: number | undefined;
+  readonly callTimeout?: Duration | undefined;
+  readonly operationTimeout?: Duration | undefined;
   readonly durability?: RequiredDurability | undefined;
   readonly onCall?: OnCall | undefined;
 }
 
 export const REMOTE_STORE_FIELDS: OptionFields<StoreOptions> = {
   durability: choice('synced', 'server'),
-  callTimeoutMs: whole(1, MAX_TIMEOUT_MS),
-  operationTimeoutMs: whole(1, MAX_TIMEOUT_MS),
+  callTimeout: duration(1, MAX_TIMEOUT_MS),
+  operationTimeout: duration(1, MAX_TIMEOUT_MS),
   onCall: FUNCTION,
 };
 
 /** The time limits among the options, with their defaults. */
-export function timeoutsOf({ callTimeoutMs = 5_000, operationTimeoutMs = 10_000 }: StoreOptions): RemoteTimeouts {
-  return { callTimeoutMs, operationTimeoutMs };
+export function timeoutsOf({ callTimeout = 5_000, operationTimeout = 10_000 }: StoreOptions): RemoteTimeouts {
+  return { callTimeoutMs: msOf(callTimeout), operationTimeoutMs: msOf(operationTimeout) };
 }
 
 /** The error for wrong options. */

@@ -2,7 +2,9 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SidecarError } from '../../errors.ts';
 import { MAX_TIMEOUT_MS } from '../../util/clock.ts';
-import { field, type OptionFields, required, text, whole } from '../../util/option-fields.ts';
+import { type Duration, msOf } from '../../util/duration.ts';
+import { duration } from '../../util/duration-option.ts';
+import { field, type OptionFields, required, text } from '../../util/option-fields.ts';
 import type { KeyValueDefinition, StateStoreOptions } from '../key-value.ts';
 import { checkStoreOptions } from '../key-value-options.ts';
 import { FORMAT_STORE_FIELDS, stateDefinition } from '../state-definition.ts';
@@ -16,10 +18,10 @@ export interface SqliteStateStoreOptions extends StateStoreOptions {
   readonly tableName?: string | undefined;
   /** The table with the level of the other one. Default `metadata`. */
   readonly metadataTableName?: string | undefined;
-  /** How long a call waits while another process writes to the file, in milliseconds. Default 5,000. */
-  readonly busyTimeoutMs?: number | undefined;
-  /** How often expired values are deleted, in milliseconds; 0 for never. Default: 3,600,000, an hour. */
-  readonly cleanupIntervalMs?: number | undefined;
+  /** How long a call waits while another process writes to the file. Default `5s`. */
+  readonly busyTimeout?: Duration | undefined;
+  /** How often expired values are deleted; 0 for never. Default `1h`. */
+  readonly cleanupInterval?: Duration | undefined;
   /** App IDs that may use the store. Default: all. */
   readonly scopes?: readonly string[] | undefined;
 }
@@ -33,8 +35,8 @@ const FIELDS: OptionFields<SqliteStateStoreOptions> = {
   file: required(text('a path or a file: URL')),
   tableName: TABLE,
   metadataTableName: TABLE,
-  busyTimeoutMs: whole(0, MAX_TIMEOUT_MS),
-  cleanupIntervalMs: whole(0, MAX_TIMEOUT_MS),
+  busyTimeout: duration(0, MAX_TIMEOUT_MS),
+  cleanupInterval: duration(0, MAX_TIMEOUT_MS),
 };
 
 /**
@@ -57,11 +59,12 @@ export function sqliteStateStore(name: string, options: SqliteStateStoreOptions)
   const what = `options of sqliteStateStore ${JSON.stringify(name)}`;
   checkStoreOptions(what, options, FIELDS);
   const { tableName = 'state', metadataTableName = 'metadata' } = options;
-  const { busyTimeoutMs = 5_000, cleanupIntervalMs = 3_600_000 } = options;
+  const { busyTimeout = 5_000, cleanupInterval = 3_600_000 } = options;
   const wrong = (expected: string): SidecarError =>
     new SidecarError('ERR_CONFIGURATION', `file ${JSON.stringify(options.file)} in ${what}: expected ${expected}`);
   const path = pathOf(options.file, wrong);
-  const settings = { name, path, tableName, metadataTableName, busyTimeoutMs, cleanupIntervalMs };
+  const times = { busyTimeoutMs: msOf(busyTimeout), cleanupIntervalMs: msOf(cleanupInterval) };
+  const settings = { name, path, tableName, metadataTableName, ...times };
   return stateDefinition({ name, type: 'state.sqlite', version: 'v1' }, options, (context) =>
     openSqliteKeyValue(settings, context),
   );

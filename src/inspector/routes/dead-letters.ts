@@ -86,12 +86,12 @@ function filterOf(query: Query): (entry: QueueEntry) => boolean {
   const [topic, group, reason] = [query.text('fromTopic'), query.text('fromGroup'), query.text('reason')];
   const [since, until] = [query.number('since'), query.number('until')];
   if ([topic, group, reason, since, until].every((one) => one === undefined)) return () => true;
-  const isMeant = ({ at, ...origin }: DeadLetterOrigin): boolean =>
+  const isMeant = ({ deadAt, ...origin }: DeadLetterOrigin): boolean =>
     (topic === undefined || origin.topic === topic) &&
     (group === undefined || origin.group === group) &&
     (reason === undefined || origin.reason.includes(reason)) &&
-    (since === undefined || Date.parse(at) >= since) &&
-    (until === undefined || Date.parse(at) < until);
+    (since === undefined || deadAt >= since) &&
+    (until === undefined || deadAt < until);
   return ({ message: { deadLetter } }) => deadLetter !== undefined && isMeant(deadLetter);
 }
 

@@ -53,7 +53,7 @@ function withCrashes(job: StoredJob, { outcome }: AttemptEnd): StoredJob {
 }
 
 function outcomeOf(job: StoredJob, { outcome, reason = '', startedAt, now }: AttemptEnd, next: Next): JobOutcome {
-  const end = { at: now, attempt: job.failures + 1, durationMs: Math.max(0, now - startedAt) };
+  const end = { endedAt: now, attempt: job.failures + 1, durationMs: Math.max(0, now - startedAt) };
   if (outcome === 'done') return { ...end, outcome };
   const failed = next.kind === 'retry' ? 'retrying' : isDropped(job) ? 'dropped' : 'failed';
   return { ...end, outcome: failed, reason: shortened(reason, MAX_REASON_LENGTH) };

@@ -80,14 +80,14 @@ function stateFields(job: StoredJob): string {
   return text;
 }
 
-function outcomeText({ outcome, at, attempt, durationMs, reason }: JobOutcome): string {
-  const text = `[${OUTCOMES.indexOf(outcome)},${at},${attempt},${durationMs}`;
+function outcomeText({ outcome, endedAt, attempt, durationMs, reason }: JobOutcome): string {
+  const text = `[${OUTCOMES.indexOf(outcome)},${endedAt},${attempt},${durationMs}`;
   return reason === undefined ? `${text}]` : `${text},${JSON.stringify(reason)}]`;
 }
 
-function outcomeOf([outcome, at, attempt, durationMs, reason]: StoredOutcome): JobOutcome {
+function outcomeOf([outcome, endedAt, attempt, durationMs, reason]: StoredOutcome): JobOutcome {
   const known = OUTCOMES[outcome] ?? 'failed';
-  return { at, outcome: known, attempt, durationMs, ...(reason === undefined ? undefined : { reason }) };
+  return { endedAt, outcome: known, attempt, durationMs, ...(reason === undefined ? undefined : { reason }) };
 }
 
 /** Reads the stored form back. */

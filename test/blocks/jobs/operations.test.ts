@@ -75,18 +75,18 @@ describe.each(STORES)('the last outcome, state in %s', (_store, start) => {
     await jobs.schedule('report', { ...HOURLY, failurePolicy: { constant: { maxRetries: 1, interval: '5s' } } });
     expect(await lastRun()).toBe(undefined);
     await world.pass('1h');
-    expect(await lastRun()).toEqual({ at: START + 3_600_000, outcome: 'done', attempt: 1, durationMs: 0 });
+    expect(await lastRun()).toEqual({ endedAt: START + 3_600_000, outcome: 'done', attempt: 1, durationMs: 0 });
     world.run = async () => {
       await new Promise<void>((resolve) => world.clock.setTimeout(resolve, 2_000));
       fail();
     };
     await world.pass('1h3s');
     const failed = { durationMs: 2_000, reason: 'the printer is out of paper' };
-    expect(await lastRun()).toEqual({ ...failed, at: START + 7_202_000, outcome: 'retrying', attempt: 1 });
+    expect(await lastRun()).toEqual({ ...failed, endedAt: START + 7_202_000, outcome: 'retrying', attempt: 1 });
     await world.pass('10s');
-    expect(await lastRun()).toEqual({ ...failed, at: START + 7_209_000, outcome: 'failed', attempt: 2 });
+    expect(await lastRun()).toEqual({ ...failed, endedAt: START + 7_209_000, outcome: 'failed', attempt: 2 });
     await world.restart('1m');
-    expect(await lastRun()).toEqual({ ...failed, at: START + 7_209_000, outcome: 'failed', attempt: 2 });
+    expect(await lastRun()).toEqual({ ...failed, endedAt: START + 7_209_000, outcome: 'failed', attempt: 2 });
     expect((await world.sidecar.jobs.listPage()).jobs).toMatchObject([{ runs: 2, lastRun: { outcome: 'failed' } }]);
     await world.sidecar.jobs.schedule('dropped', { ...HOURLY, failurePolicy: { drop: {} } });
     await world.pass('1h2s');
@@ -106,7 +106,7 @@ describe.each(STORES)('run, state in %s', (_store, start) => {
       { name: 'report', at: '2026-01-01T00:20:00', dueAt: '2026-01-01T00:20:00', attempt: 1, data: 7 },
     ]);
     expect(await jobs.get('report')).toMatchObject({ nextRunAt: START + 3_600_000, runs: 0, repeats: 2 });
-    expect((await jobs.get('report'))?.lastRun).toMatchObject({ outcome: 'done', at: START + 1_200_000 });
+    expect((await jobs.get('report'))?.lastRun).toMatchObject({ outcome: 'done', endedAt: START + 1_200_000 });
     await world.pass('3h');
     expect(minutes(world.times)).toEqual(['00:20', '01:00', '02:00']);
     expect(await jobs.get('report')).toBe(undefined);

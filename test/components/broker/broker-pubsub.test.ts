@@ -50,7 +50,7 @@ const CONSUMER = { topic: 't', group: 'g', maxInFlight: 1, ordered: false, pause
 
 test('a publish that the broker does not confirm in time fails, and is not sent later', async () => {
   const client = new HeldClient();
-  const component = await open(client, { publishTimeoutMs: 50 });
+  const component = await open(client, { publishTimeout: 50 });
   const first = component.publish([MESSAGE]);
   const second = component.publish([MESSAGE]);
   client.answers[1]?.([]);

@@ -5,6 +5,8 @@ import { encodeHeader, parseHeader } from '../../../src/components/broker/messag
 import type { Message } from '../../../src/components/pubsub.ts';
 
 const texts = fc.string({ unit: 'binary' });
+// To the end of the year 9999, the last one of RFC 3339.
+const INSTANTS = fc.integer({ min: 0, max: 253_402_300_799_999 });
 const messages: fc.Arbitrary<Message> = fc
   .record(
     {
@@ -14,7 +16,7 @@ const messages: fc.Arbitrary<Message> = fc
       metadata: fc.dictionary(texts, texts, { noNullPrototype: false, minKeys: 1 }),
       trace: fc.oneof(fc.record({ traceparent: texts }), fc.record({ traceparent: texts, tracestate: texts })),
       expiresAt: fc.integer(),
-      deadLetter: fc.record({ topic: texts, group: texts, reason: texts, attempts: fc.nat(), at: texts }),
+      deadLetter: fc.record({ topic: texts, group: texts, reason: texts, attempts: fc.nat(), deadAt: INSTANTS }),
     },
     { requiredKeys: ['id', 'contentType', 'raw', 'metadata'] },
   )

@@ -32,17 +32,17 @@ describe.each(FACTORIES)('options of %s', (factory, make, needed) => {
 
   test('those that it needs, and all that brokers have in common, are taken', () => {
     const scopes = { publishingScopes: { orders: ['a'] }, subscriptionScopes: {}, allowedTopics: ['a'] };
-    const common = { ...scopes, protectedTopics: [], scopes: ['orders'], publishTimeoutMs: 2 ** 31 - 1 };
+    const common = { ...scopes, protectedTopics: [], scopes: ['orders'], publishTimeout: 2 ** 31 - 1 };
     expect(problemOf({ ...needed, ...common, tls: {} })).toBeUndefined();
   });
 
   test.each<[object, string]>([
-    [{ publishTimeoutMs: 0 }, `publishTimeoutMs in ${what} is 0: expected a whole number from 1 to 2147483647`],
-    [{ publishTimeoutMs: 1.5 }, `publishTimeoutMs in ${what} is 1.5: expected a whole number from 1 to 2147483647`],
-    [{ publishTimeoutMs: Number.NaN }, `publishTimeoutMs in ${what} is NaN: expected a whole number`],
-    [{ publishTimeoutMs: 2 ** 31 }, `publishTimeoutMs in ${what} is 2147483648: expected a whole number`],
-    [{ publishTimeoutMs: '5s' }, `publishTimeoutMs in ${what} is "5s": expected a whole number`],
-    [{ publishTimeoutMs: null }, `publishTimeoutMs in ${what} is null: expected a whole number`],
+    [{ publishTimeout: 0 }, `publishTimeout in ${what} is 0: expected a whole number from 1 to 2147483647`],
+    [{ publishTimeout: 1.5 }, `publishTimeout in ${what} is 1.5: expected a whole number from 1 to 2147483647`],
+    [{ publishTimeout: Number.NaN }, `publishTimeout in ${what} is NaN: expected a whole number`],
+    [{ publishTimeout: 2 ** 31 }, `publishTimeout in ${what} is 2147483648: expected a whole number`],
+    [{ publishTimeout: '5s' }, `publishTimeout in ${what} is "5s": expected a whole number`],
+    [{ publishTimeout: null }, `publishTimeout in ${what} is null: expected a whole number`],
     [{ scopes: 'orders' }, `scopes in ${what} is "orders": expected a list of texts`],
     [{ allowedTopics: [1] }, `allowedTopics in ${what} is [1]: expected a list of texts`],
     [{ protectedTopics: {} }, `protectedTopics in ${what} is {}: expected a list of texts`],

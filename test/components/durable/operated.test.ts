@@ -114,7 +114,7 @@ test.each([2.5, 0, Number.NaN, -1, '7'])('limits are whole numbers: %s', (value)
 });
 
 test('infinity is no limit', async () => {
-  const deadLetterRetention = { maxMessages: Number.POSITIVE_INFINITY, maxAgeMs: 3_600_000 };
+  const deadLetterRetention = { maxMessages: Number.POSITIVE_INFINITY, maxAge: 3_600_000 };
   const component = { maxQueueMessages: Number.POSITIVE_INFINITY, deadLetterRetention };
   await using world = await QueueWorld.make({ place: 'durable, on disk', component });
   await world.deadLetters(1, 2);

@@ -21,7 +21,7 @@ async function roundTrip(url: string, options: JetStreamPubSubOptions = {}): Pro
 /** Why there is no connection. */
 async function refusal(url: string, options: JetStreamPubSubOptions = {}): Promise<string> {
   const logger = new RecordingLogger();
-  const component = await openJetStream(url, { publishTimeoutMs: 500, ...options }, logger);
+  const component = await openJetStream(url, { publishTimeout: 500, ...options }, logger);
   await expect(Collector.join(component, { topic: 'a' })).rejects.toThrow(
     /^NATS at 127\.0\.0\.1:\d+ cannot be reached: /,
   );

@@ -47,7 +47,7 @@ describe.skipIf(!hasNats())('consumers', () => {
   };
 
   test('a group on a topic is a durable pull consumer', async () => {
-    const [component, topic] = [await openJetStream(server.url, { ackWaitMs: 7_000 }), newTopic()];
+    const [component, topic] = [await openJetStream(server.url, { ackWait: 7_000 }), newTopic()];
     await Collector.join(component, { topic, group: 'shop/mail' });
     const { config } = await consumerInfo(`insidecar-${topic}`, `shop=2Fmail@${topic}`);
     expect(config).toMatchObject({
@@ -63,7 +63,7 @@ describe.skipIf(!hasNats())('consumers', () => {
     const name = `app@${topic}`;
     const config = { durable_name: name, filter_subject: topic, ack_policy: 'explicit', max_waiting: 77 };
     await ask(raw, `CONSUMER.DURABLE.CREATE.${topic}.${name}`, { stream_name: topic, config });
-    const component = await openJetStream(server.url, { ackWaitMs: 5_000, maxAckPending: 50 });
+    const component = await openJetStream(server.url, { ackWait: 5_000, maxAckPending: 50 });
     await Collector.join(component, { topic });
     expect((await consumerInfo(topic, name)).config).toMatchObject({
       ...{ ack_wait: 5_000_000_000, max_ack_pending: 50, max_waiting: 77 },
@@ -145,7 +145,7 @@ describe.skipIf(!hasNats())('consumers', () => {
   });
 
   test('a retry of an ordered subscription stays with its process, longer than the lease', async () => {
-    const options = { ackWaitMs: 1_000 };
+    const options = { ackWait: 1_000 };
     const [one, other] = [await openJetStream(server.url, options), await openJetStream(server.url, options)];
     const [topic, seen] = [newTopic(), [] as string[]];
     const join = (name: string, component: typeof one): Promise<Collector> =>
@@ -259,7 +259,7 @@ describe.skipIf(!hasNats())('consumers', () => {
 
   test('a settlement that no connection took is rejected when the message is delivered again', async () => {
     const own = await startNats();
-    const component = await openJetStream(`nats://127.0.0.1:${own.port}`, { ackWaitMs: 1_000 });
+    const component = await openJetStream(`nats://127.0.0.1:${own.port}`, { ackWait: 1_000 });
     const topic = newTopic();
     const consumer = await Collector.join(component, { topic });
     await publishTexts(component, topic, ['a']);

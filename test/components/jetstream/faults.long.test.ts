@@ -17,6 +17,6 @@ describe.skipIf(!hasNats())('with a server', () => {
         define: (port) => jetstreamPubSub('pubsub', options(port)),
       };
     },
-    { redeliveryMs: 12_000, lease: { options: { ackWaitMs: 1_000 }, handlerMs: 3_500 } },
+    { redeliveryMs: 12_000, lease: { options: { ackWait: 1_000 }, handlerMs: 3_500 } },
   );
 });

@@ -27,8 +27,8 @@ test.each([
   [{ createStream: { maxBytes: 0 } }, 'maxBytes in createStream in options of jetstreamPubSub "pubsub" is 0'],
   [{ domain: 'a b' }, 'domain in options of jetstreamPubSub "pubsub" is "a b"'],
   [
-    { ackWaitMs: 500 },
-    'ackWaitMs in options of jetstreamPubSub "pubsub" is 500: expected a whole number of 1000 or more',
+    { ackWait: 500 },
+    'ackWait in options of jetstreamPubSub "pubsub" is 500: expected a whole number of 1000 or more',
   ],
   [{ maxAckPending: -1 }, 'maxAckPending in options of jetstreamPubSub "pubsub" is -1'],
   [{ deliverPolicy: 'newest' }, 'expected "all", "last", "new"'],

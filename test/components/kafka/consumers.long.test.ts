@@ -203,7 +203,7 @@ describe.runIf(hasKafka())('the log-in to Kafka', () => {
       broker.open({
         brokers: [`127.0.0.1:${server.port}`],
         sasl: { mechanism: 'plain', username: 'app', password },
-        publishTimeoutMs: 1_000,
+        publishTimeout: 1_000,
       });
     const message = {
       topic: 't',

@@ -9,7 +9,7 @@ describe.runIf(hasKafka())('faults', () => {
     brokers: [`127.0.0.1:${port}`],
     // The client ID has the broker send all connections through the proxy, if there is one.
     ...(port === own ? {} : { clientId: `via-${port}` }),
-    ...{ sessionTimeoutMs: 6_000, heartbeatIntervalMs: 500 },
+    ...{ sessionTimeout: 6_000, heartbeatInterval: 500 },
   });
   brokerFaults(
     'Kafka',

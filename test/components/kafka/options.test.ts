@@ -6,7 +6,7 @@ const token = (): string => 'token';
 
 test.each<[KafkaPubSubOptions]>([
   [{ brokers }],
-  [{ brokers, sessionTimeoutMs: 1_000 }],
+  [{ brokers, sessionTimeout: 1_000 }],
   [{ brokers, sasl: { mechanism: 'scram-sha-512', username: 'app', password: '' } }],
   [{ brokers, sasl: { mechanism: 'oauthbearer', token } }],
 ])('takes the options %j', (options) => {
@@ -21,11 +21,11 @@ test.each([
   [{ brokers, initialOffset: 'first' }, 'initialOffset in options of kafkaPubSub "pubsub" is "first": expected one of'],
   [{ brokers, compression: 'zip' }, 'expected one of none, gzip, snappy, lz4, zstd'],
   [{ brokers, maxMessageBytes: 1_023 }, 'expected a whole number from 1024 to 2147483647'],
-  [{ brokers, sessionTimeoutMs: 999 }, 'expected a whole number from 1000 to 3600000'],
-  [{ brokers, heartbeatIntervalMs: 99 }, 'expected a whole number from 100 to 1200000'],
+  [{ brokers, sessionTimeout: 999 }, 'expected a whole number from 1000 to 3600000'],
+  [{ brokers, heartbeatInterval: 99 }, 'expected a whole number from 100 to 1200000'],
   [
-    { brokers, heartbeatIntervalMs: 4_000 },
-    'heartbeatIntervalMs in options of kafkaPubSub "pubsub" is 4000: expected at',
+    { brokers, heartbeatInterval: 4_000 },
+    'heartbeatInterval in options of kafkaPubSub "pubsub" is 4000: expected at',
   ],
   [{ brokers, escapeHeaders: 'yes' }, 'expected true or false'],
   [{ brokers, excludeHeaders: '^x' }, 'expected a regular expression'],

@@ -14,7 +14,7 @@ describe.each([
     isThere: hasRedis,
     start: () => startRedis(),
     store: (port: number): KeyValueDefinition =>
-      redisStateStore('store', { url: `redis://127.0.0.1:${port}`, callTimeoutMs: 1_000 }),
+      redisStateStore('store', { url: `redis://127.0.0.1:${port}`, callTimeout: 1_000 }),
   },
   {
     technology: 'PostgreSQL',
@@ -23,7 +23,7 @@ describe.each([
     store: (port: number): KeyValueDefinition =>
       postgresqlStateStore('store', {
         connection: { host: '127.0.0.1', port, user: 'postgres', database: 'postgres' },
-        callTimeoutMs: 1_000,
+        callTimeout: 1_000,
       }),
   },
 ])('outages of values in $technology', ({ technology, isThere, start, store }) => {

@@ -56,7 +56,7 @@ describe.runIf(hasMosquitto())('access to an MQTT broker', () => {
     ['a wrong password', () => ({ password: 'wrong' }), 'refuses the connection: not authorized (135)', ''],
     ['no certificate of the client', () => ({ tls: certificates.trust }), 'cannot be reached', ''],
   ])('the error says why: %s', async (_what, options, problem, more) => {
-    await using world = await start({ publishTimeoutMs: 1_000, ...options() });
+    await using world = await start({ publishTimeout: 1_000, ...options() });
     await until('it is logged', () => warnings(world).includes(problem));
     expect(warnings(world)).toContain(more);
     expect(warnings(world)).not.toContain('p@ss');

@@ -109,7 +109,7 @@ describe.runIf(hasBroker())('a session on MQTT', () => {
     test('a broker that falls silent is noticed, and a message that waits for its retry goes on waiting', async () => {
       const topic = newTopic();
       await using proxy = await TcpProxy.start(broker.port);
-      const options = { url: `mqtt://127.0.0.1:${proxy.port}`, protocolVersion, keepAliveMs: 2_000 };
+      const options = { url: `mqtt://127.0.0.1:${proxy.port}`, protocolVersion, keepAlive: 2_000 };
       const component = await open(options);
       const consumer = await new Holding().join(component, { topic });
       await component.publish([message(topic, 'a')]);
@@ -334,7 +334,7 @@ describe('a session on a broker with bad luck', () => {
     const connack = () => ({ properties: { maximumPacketSize: 2_000 } });
     await using broker = await ScriptedBroker.start({ protocolVersion: 5, connack });
     const component = await open({ url: broker.url });
-    const deadLetter = { topic: 'orders', group: 'app', reason: 'x'.repeat(400), attempts: 3, at: '' };
+    const deadLetter = { topic: 'orders', group: 'app', reason: 'x'.repeat(400), attempts: 3, deadAt: Date.parse('') };
     const published = component.publish([
       { ...message('topic', 'x'.repeat(1_700)), id: 'large', deadLetter },
       { ...message('topic', 'small'), deadLetter },

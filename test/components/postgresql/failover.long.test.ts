@@ -49,7 +49,7 @@ function urlOf(...ports: readonly number[]): string {
 
 function open(connection: string, options: Partial<PostgresqlOptions> = {}): Promise<StateStore> {
   const logger = new RecordingLogger();
-  return postgresqlState({ connection, operationTimeoutMs: 30_000, ...options }).open({ clock: systemClock, logger });
+  return postgresqlState({ connection, operationTimeout: 30_000, ...options }).open({ clock: systemClock, logger });
 }
 
 describe.runIf(hasPostgresql())('state in PostgreSQL, when a standby takes over', () => {
@@ -118,7 +118,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when a standby takes over'
     await using proxy = await TcpProxy.start(pair.primary.port);
     await using store = await open(urlOf(proxy.port));
     await store.commit({ put: [put('a')] });
-    await using waiting = await open(urlOf(pair.standby.port), { operationTimeoutMs: 200 });
+    await using waiting = await open(urlOf(pair.standby.port), { operationTimeout: 200 });
     expect(waiting.failure?.message).toContain('the server is a standby');
     await expect(waiting.get('a')).rejects.toMatchObject({ kind: 'failed', message: /the server is a standby/ });
     // Both are primaries now; the proxy leads new connections to the new one.

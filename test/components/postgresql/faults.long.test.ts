@@ -78,13 +78,13 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ['a schema that is too long', { connection: 'postgresql://h/d', schema: 'x'.repeat(54) }, /1 to 53 bytes/],
   [
     'a time limit of nothing',
-    { connection: 'postgresql://h/d', callTimeoutMs: 0 },
-    /^callTimeoutMs in options of postgresqlState is 0: expected/,
+    { connection: 'postgresql://h/d', callTimeout: 0 },
+    /^callTimeout in options of postgresqlState is 0: expected/,
   ],
   [
     'a time limit that no timer can have',
-    { connection: 'postgresql://h/d', operationTimeoutMs: 2 ** 31 },
-    /^operationTimeoutMs in options of postgresqlState is 2147483648: expected a whole number from 1 to 2147483647$/,
+    { connection: 'postgresql://h/d', operationTimeout: 2 ** 31 },
+    /^operationTimeout in options of postgresqlState is 2147483648: expected a whole number from 1 to 2147483647$/,
   ],
   ['no connection', {}, /^connection in options of postgresqlState: expected a URL, pairs, or an object$/],
   ['a connection of another kind', { connection: 7 }, /^connection in options of postgresqlState: expected a URL/],

@@ -26,7 +26,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when the server does not d
     server.logger.lines.length = 0;
   });
   const open = (timeouts: Timeouts = {}): Promise<StateStore> =>
-    server.openAt(schema, server.server.port, { operationTimeoutMs: 1_000, callTimeoutMs: 300, ...timeouts });
+    server.openAt(schema, server.server.port, { operationTimeout: 1_000, callTimeout: 300, ...timeouts });
 
   test('a statement that waits for a lock is given up and cancelled, and the store works again after it', async () => {
     await using store = await open();
@@ -141,7 +141,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when the server does not d
     mkdirSync(directory);
     const owner = servant();
     if (owner !== undefined) chownSync(directory, owner.uid, owner.gid);
-    await using store = await open({ callTimeoutMs: 5_000, operationTimeoutMs: 10_000 });
+    await using store = await open({ callTimeout: 5_000, operationTimeout: 10_000 });
     await server.sql(`CREATE TABLESPACE small LOCATION '${directory}'`);
     await server.sql(`ALTER TABLE "${schema}".entry SET TABLESPACE small`);
     let written = 0;
@@ -166,7 +166,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when the server does not d
   test('a server that is starting is waited for, and says so', async () => {
     // Without hot standby, a standby answers as a server does that recovers after a crash.
     await using starting = await startStandby(server.server.port, ['hot_standby=off'], 'entering standby mode');
-    await using store = await server.openAt(schema, starting.port, { operationTimeoutMs: 300 });
+    await using store = await server.openAt(schema, starting.port, { operationTimeout: 300 });
     expect(store.failure?.message).toMatch(/cannot be reached: the database system is (starting up|not accepting)/);
     await expect(store.commit({ put: [put('a')] })).rejects.toMatchObject({ kind: 'failed' });
   }, 60_000);

@@ -56,7 +56,7 @@ export function declarations(port: () => number): void {
 
   test('deadLetterExchange declares what Dapr’s enableDeadLetter does, and gets what expires', async () => {
     const topic = newTopic();
-    const { component } = await openComponent(port(), { deadLetterExchange: true, messageTtlMs: 50, maxLength: 10 });
+    const { component } = await openComponent(port(), { deadLetterExchange: true, messageTtl: 50, maxLength: 10 });
     await Collector.join(component, { topic, group: 'orders', paused: true });
     const [queue, dead] = [`orders-${topic}`, `dlq-orders-${topic}`];
     const exchange = { 'x-dead-letter-exchange': `dlx-${queue}` };
@@ -95,7 +95,7 @@ export function declarations(port: () => number): void {
       const topic = newTopic();
       const { component, unsubscribed } = await openComponent(port(), { exchangeKind });
       const consumer = await Collector.join(component, { topic }, acknowledge);
-      const origin = { topic: 'orders', group: 'orders', reason: 'no', attempts: 4, at: '2026-01-01T00:00:00Z' };
+      const origin = { topic: 'orders', group: 'orders', reason: 'no', attempts: 4, deadAt: Date.parse('2026-01-01T00:00:00Z') };
       const metadata = { routingKey: 'eu.north' };
       expect(await component.publish([textMessage(topic, 'a', { metadata, deadLetter: origin })])).toEqual([]);
       const [{ message } = { message: undefined }] = await consumer.expect(1);

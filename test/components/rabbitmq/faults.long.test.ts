@@ -11,7 +11,7 @@ import { openComponent, queueState, urlOf } from './broker.ts';
 
 const PATIENCE_MS = 60_000;
 const MAX_MESSAGE_BYTES = 10_000;
-const optionsOf = (port: number) => ({ url: urlOf(port), maxReconnectDelayMs: 500 });
+const optionsOf = (port: number) => ({ url: urlOf(port), maxReconnectDelay: 500 });
 
 describe.skipIf(!hasRabbitmq())('faults', () => {
   brokerFaults(
@@ -50,7 +50,7 @@ describe.skipIf(!hasRabbitmq())('on RabbitMQ,', () => {
   test('while the broker is short of memory, publishes wait, and consumers go on', {
     timeout: PATIENCE_MS,
   }, async () => {
-    const { component, logger } = await openComponent(server.port, { publishTimeoutMs: 20_000 });
+    const { component, logger } = await openComponent(server.port, { publishTimeout: 20_000 });
     const topic = newTopic();
     const consumer = await Collector.join(component, { topic, maxInFlight: 1 });
     await publishTexts(component, topic, ['a', 'b']);
@@ -111,7 +111,7 @@ describe.skipIf(!hasRabbitmq())('on RabbitMQ,', () => {
     await publishTexts(component, topic, ['a']);
     await consumer.expect(1);
     await component.close();
-    const untrusting = await openComponent(0, { url, publishTimeoutMs: 500 });
+    const untrusting = await openComponent(0, { url, publishTimeout: 500 });
     await expect(Collector.join(untrusting.component, { topic })).rejects.toThrow(/cannot be reached: .*certificate/);
     await untrusting.component.close();
   });

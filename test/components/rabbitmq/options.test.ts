@@ -32,7 +32,7 @@ describe('options', () => {
     [{ queueType: 'quorum', queueAutoDelete: true }, 'expected classic, because'],
     [{ durable: 'yes' }, 'expected true or false'],
     [{ maxPrefetch: 70_000 }, `maxPrefetch ${IN} is 70000: expected a whole number from 1 to 65535`],
-    [{ messageTtlMs: 0 }, 'messageTtlMs in options of rabbitmqPubSub "pubsub" is 0'],
+    [{ messageTtl: 0 }, 'messageTtl in options of rabbitmqPubSub "pubsub" is 0'],
     [{ tls: {} }, `tls ${IN}: expected a url with it that begins with amqps://`],
     [{ url: 'amqps://x', tls: true }, `tls ${IN}: expected an object with options of tls.connect`],
     [{ saslExternal: true }, `saslExternal ${IN} is true: expected a url with it that begins with amqps://`],
@@ -50,7 +50,7 @@ describe('options', () => {
       { username: 'a@b', password: 'p/w', vhost: 'my%2Fhost' },
     ],
     [{ url: 'amqps://[::1]:5999', username: 'u', password: 'p' }, '[::1]:5999', { hostname: '::1', username: 'u' }],
-    [{ heartbeatMs: 0 }, 'localhost:5672', { heartbeat: 0 }],
+    [{ heartbeat: 0 }, 'localhost:5672', { heartbeat: 0 }],
   ])('%j: the server is %s', (options, place, target) => {
     const server = serverAt(options);
     expect(server.name).toBe(`RabbitMQ at ${place}`);
@@ -98,7 +98,7 @@ describe('without a server', () => {
     const [logger, port] = [new RecordingLogger(), await freePort()];
     const state = await memoryState().open({ clock: systemClock, logger });
     const url = `amqp://app:opensesame@127.0.0.1:${port}`;
-    const definition = rabbitmqPubSub('pubsub', { url, publishTimeoutMs: 200 });
+    const definition = rabbitmqPubSub('pubsub', { url, publishTimeout: 200 });
     const component = await definition.open({
       appId: 'orders',
       clock: systemClock,

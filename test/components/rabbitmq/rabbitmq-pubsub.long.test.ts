@@ -35,7 +35,7 @@ describe.skipIf(!hasBroker())('RabbitMQ', () => {
   brokerFeatures('RabbitMQ', async () => ({
     port: port(),
     define: ({ port: other = port(), ...options } = {}) =>
-      rabbitmqPubSub('pubsub', { url: urlOf(other), maxReconnectDelayMs: 500, ...options }),
+      rabbitmqPubSub('pubsub', { url: urlOf(other), maxReconnectDelay: 500, ...options }),
     publishForeign: (topic, data) =>
       withClient(port(), async (connection) => {
         const channel = await connection.createConfirmChannel();

@@ -31,9 +31,9 @@ class Silent extends Way {
 }
 
 /** A connection through it, that of the driver, and what the driver has told. */
-async function connected(port: number, heartbeatMs: number) {
+async function connected(port: number, heartbeat: number) {
   const amqp = await loadAmqp();
-  const { name, target, socket } = serverAt({ url: urlOf(port), heartbeatMs });
+  const { name, target, socket } = serverAt({ url: urlOf(port), heartbeat });
   let made: AmqpConnection | undefined;
   const connection = new RabbitConnection({
     server: name,

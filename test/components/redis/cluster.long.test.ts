@@ -25,7 +25,7 @@ describe.runIf(hasRedis())('state in a Redis cluster', () => {
       nodes: nodes.map(({ port }) => `127.0.0.1:${port}`),
       cluster: true,
       prefix: newPrefix(),
-      operationTimeoutMs: 30_000,
+      operationTimeout: 30_000,
       ...options,
     }).open({ clock: systemClock, logger: new RecordingLogger() });
 

@@ -50,8 +50,8 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ],
   [
     'a time limit that no timer can have',
-    { url: 'redis://h', callTimeoutMs: 2 ** 31 },
-    /^callTimeoutMs in options of redisState is 2147483648: expected a whole number from 1 to 2147483647$/,
+    { url: 'redis://h', callTimeout: 2 ** 31 },
+    /^callTimeout in options of redisState is 2147483648: expected a whole number from 1 to 2147483647$/,
   ],
 ])('redisState() refuses %s', (_what, options, message) => {
   const make = (): unknown => redisState(options as RedisOptions);

@@ -12,7 +12,7 @@ import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { FailoverWriters, takeFence, writeUnder } from '../remote/failover-writers.ts';
 
 function open(options: RedisOptions): Promise<StateStore> {
-  return redisState({ operationTimeoutMs: 30_000, ...options }).open({
+  return redisState({ operationTimeout: 30_000, ...options }).open({
     clock: systemClock,
     logger: new RecordingLogger(),
   });
@@ -73,7 +73,7 @@ describe.runIf(hasRedis())('state in Redis behind sentinels', () => {
 
   test('a primary that stands still is left, and not used again when it goes on', async () => {
     await using group = await SentinelGroup.start();
-    await using store = await openBehind(group, { callTimeoutMs: 2_000 });
+    await using store = await openBehind(group, { callTimeout: 2_000 });
     const writers = new FailoverWriters(store);
     await writers.more(200);
     group.primary.signal('SIGSTOP');

@@ -21,7 +21,7 @@ describe.runIf(hasRedis())('state in Redis with TLS and a user with few rights',
     redisState({
       url: redisServer.url,
       tls: redisServer.certificates.trust,
-      callTimeoutMs: 2_000,
+      callTimeout: 2_000,
       ...options,
     }).open({ clock: systemClock, logger: new RecordingLogger() });
 
@@ -47,7 +47,7 @@ describe.runIf(hasRedis())('state in Redis with TLS and a user with few rights',
 
   test('a server without TLS does not answer, which is said', async () => {
     const url = `rediss://127.0.0.1:${redisServer.server.port}`;
-    await using store = await open({ url, callTimeoutMs: 300, operationTimeoutMs: 300 });
+    await using store = await open({ url, callTimeout: 300, operationTimeout: 300 });
     expect(store.failure?.message).toMatch(/with TLS did not answer within 300 ms/);
   });
 
@@ -55,7 +55,7 @@ describe.runIf(hasRedis())('state in Redis with TLS and a user with few rights',
     await using store = await open({
       url: `redis://127.0.0.1:${redisServer.tlsPort}`,
       tls: false,
-      operationTimeoutMs: 300,
+      operationTimeout: 300,
     });
     expect(store.failure?.message).toMatch(/cannot be reached: .*(closed|ECONNRESET)/i);
     await expect(store.commit({ put: [put('a')] })).rejects.toMatchObject({ kind: 'failed' });

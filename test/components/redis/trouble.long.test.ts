@@ -26,7 +26,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     server.logger.lines.length = 0;
   });
   const open = (timeouts: Timeouts = {}): Promise<StateStore> =>
-    server.openAt(prefix, server.server.port, { operationTimeoutMs: 1_000, callTimeoutMs: 300, ...timeouts });
+    server.openAt(prefix, server.server.port, { operationTimeout: 1_000, callTimeout: 300, ...timeouts });
 
   test('a server that holds its clients is noticed, and used again afterwards', async () => {
     await using store = await open();
@@ -45,7 +45,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
   });
 
   test('a full server refuses commits, can be opened and read, and works again when there is room', async () => {
-    await using store = await open({ callTimeoutMs: 5_000, operationTimeoutMs: 10_000 });
+    await using store = await open({ callTimeout: 5_000, operationTimeout: 10_000 });
     await store.commit({ put: [put('first')] });
     await command('CONFIG', 'SET', 'maxmemory', '8mb');
     let written = 0;
@@ -73,7 +73,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     const operator = createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: false } });
     operator.on('error', () => undefined);
     await operator.connect();
-    await using store = await crowded.openAt(prefix, port, { operationTimeoutMs: 30_000 });
+    await using store = await crowded.openAt(prefix, port, { operationTimeout: 30_000 });
     await operator.sendCommand(['CONFIG', 'SET', 'maxclients', '1']);
     for (const type of ['normal', 'pubsub']) await operator.sendCommand(['CLIENT', 'KILL', 'TYPE', type]);
     const refused = 'cannot be reached: ERR max number of clients reached';
@@ -89,7 +89,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
 
   test('a server that lacks the replicas that it needs for writes is waited for', async () => {
     await using lonely = await RedisTestServer.start();
-    await using store = await lonely.openAt(prefix, lonely.server.port, { operationTimeoutMs: 30_000 });
+    await using store = await lonely.openAt(prefix, lonely.server.port, { operationTimeout: 30_000 });
     await works(store);
     const { createClient } = await loadRedis();
     const operator = createClient({ socket: { host: '127.0.0.1', port: lonely.server.port } });
@@ -126,7 +126,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     if (!mountTmpfs(disk, 'size=1m')) skip('mounting is not allowed here');
     // With "appendfsync always", the server ends itself.
     await using small = await RedisTestServer.start(['--dir', disk, '--appendfsync', 'everysec']);
-    await using store = await small.openAt(prefix, small.server.port, { operationTimeoutMs: 10_000 });
+    await using store = await small.openAt(prefix, small.server.port, { operationTimeout: 10_000 });
     const written: string[] = [];
     let refusal: unknown;
     while (refusal === undefined && written.length < 500) {
@@ -146,7 +146,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
   test('a server that loads its data is waited for, and says so', async () => {
     // With a delay for each command in the log of the server.
     await using slow = await RedisTestServer.start(['--key-load-delay', '300']);
-    await using store = await slow.openAt(prefix, slow.server.port, { operationTimeoutMs: 30_000 });
+    await using store = await slow.openAt(prefix, slow.server.port, { operationTimeout: 30_000 });
     // One after the other: commits of one moment share their commands.
     for (let i = 0; i < 1_500; i++) await store.commit({ put: [put(`entry/${i}`)] });
     await slow.server.kill();
@@ -160,7 +160,7 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
   }, 60_000);
 
   test('entries of 40 MiB that are read in one moment come', async () => {
-    await using store = await open({ callTimeoutMs: 5_000, operationTimeoutMs: 10_000 });
+    await using store = await open({ callTimeout: 5_000, operationTimeout: 10_000 });
     const bytes = 8 * 1024 * 1024 - 100;
     const keys = Array.from({ length: 5 }, (_, index) => `large/${index}`);
     for (const key of keys) await store.commit({ put: [put(key, bytes)] });

@@ -23,14 +23,14 @@ const ENGINES: readonly Engine[] = [
     state: (port) =>
       postgresqlState({
         connection: `postgresql://postgres:secret@127.0.0.1:${port}/postgres`,
-        operationTimeoutMs: 2_000,
+        operationTimeout: 2_000,
       }),
   },
   {
     name: 'Redis',
     isThere: hasRedis,
     start: () => startRedis([]),
-    state: (port) => redisState({ url: `redis://127.0.0.1:${port}`, operationTimeoutMs: 2_000 }),
+    state: (port) => redisState({ url: `redis://127.0.0.1:${port}`, operationTimeout: 2_000 }),
   },
 ];
 

@@ -15,7 +15,7 @@ const untimed = ({ durationMs: _, ...call }: StateCall): Omit<StateCall, 'durati
 interface Server extends AsyncDisposable {
   readonly server: PgTestServer['server'];
   readonly logger: PgTestServer['logger'];
-  open(options: { onCall: (call: StateCall) => void; operationTimeoutMs?: number }): Promise<StateStore>;
+  open(options: { onCall: (call: StateCall) => void; operationTimeout?: number }): Promise<StateStore>;
 }
 
 const ENGINES: readonly (readonly [string, () => boolean, () => Promise<Server>])[] = [
@@ -83,7 +83,7 @@ for (const [name, isThere, start] of ENGINES) {
 
     test('is told what failed, and why', async () => {
       const calls: StateCall[] = [];
-      await using store = await server.open({ onCall: (call) => calls.push(call), operationTimeoutMs: 300 });
+      await using store = await server.open({ onCall: (call) => calls.push(call), operationTimeout: 300 });
       await server.server.kill();
       await expect(store.get('a')).rejects.toThrow();
       expect(calls.map(untimed)).toContainEqual({ kind: 'connect', error: 'lost' });

@@ -20,8 +20,8 @@ export interface RemoteTestServer extends AsyncDisposable {
 }
 
 export interface Timeouts {
-  readonly callTimeoutMs?: number;
-  readonly operationTimeoutMs?: number;
+  readonly callTimeout?: number;
+  readonly operationTimeout?: number;
 }
 
 const textOf = (value: Uint8Array | undefined): string => Buffer.from(value ?? []).toString();
@@ -118,7 +118,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
     });
 
     test('a server that does not answer is noticed, named in failure, and used again when it does', async () => {
-      await using store = await openVia({ callTimeoutMs: 300, operationTimeoutMs: 8_000 });
+      await using store = await openVia({ callTimeout: 300, operationTimeout: 8_000 });
       await store.commit({ put: [put('a')] });
       proxy.isBlackHole = true;
       const commit = store.commit({ put: [put('b')] });
@@ -132,7 +132,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
     });
 
     test('a server that is away: the log says once for each reason that it is lost, and once that it is back', async () => {
-      await using store = await openVia({ operationTimeoutMs: 30_000 });
+      await using store = await openVia({ operationTimeout: 30_000 });
       await store.commit({ put: [put('a')] });
       const { logger } = server;
       logger.lines.length = 0;
@@ -154,7 +154,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
     }, 60_000);
 
     test('a commit that cannot be made in its time fails, and so does a read', async () => {
-      await using store = await openVia({ callTimeoutMs: 200, operationTimeoutMs: 600 });
+      await using store = await openVia({ callTimeout: 200, operationTimeout: 600 });
       proxy.isBlackHole = true;
       const told = await Promise.allSettled([
         store.commit({ put: [put('b')] }),
@@ -172,7 +172,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
     });
 
     test('a commit waits for its whole time, although an older one gives up meanwhile', async () => {
-      await using store = await openVia({ callTimeoutMs: 200, operationTimeoutMs: 3_000 });
+      await using store = await openVia({ callTimeout: 200, operationTimeout: 3_000 });
       await store.commit({ put: [put('a')] });
       const outcome = (key: string): Promise<string> =>
         store.commit({ put: [put(key)] }).then(
@@ -192,7 +192,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
     });
 
     test('kill -9 of the server: what was acknowledged is there, and the store goes on after the restart', async () => {
-      await using store = await openDirectly({ operationTimeoutMs: 30_000 });
+      await using store = await openDirectly({ operationTimeout: 30_000 });
       const told = new Map<string, 'written' | 'refused' | 'failed'>();
       let isOver = false;
       const write = async (name: string): Promise<void> => {
@@ -223,7 +223,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
     test('a server that is down at the start is an open store that does not work yet', async () => {
       const port = await freePort();
       const startedAt = performance.now();
-      await using store = await server.openAt(place, port, { operationTimeoutMs: 300 });
+      await using store = await server.openAt(place, port, { operationTimeout: 300 });
       expect(performance.now() - startedAt).toBeLessThan(10_000);
       expect(store.failure?.message).toContain(`127.0.0.1:${port}`);
       await expect(store.get('a')).rejects.toMatchObject({ kind: 'failed' });

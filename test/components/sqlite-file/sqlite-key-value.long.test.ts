@@ -170,7 +170,7 @@ describe("values in SQLite in Dapr's format", () => {
 
   test('deletes expired rows once in an interval, whoever does it', async () => {
     const file = newFile();
-    const stores = [await open(file, { cleanupIntervalMs: 300 }), await open(file, { cleanupIntervalMs: 300 })];
+    const stores = [await open(file, { cleanupInterval: 300 }), await open(file, { cleanupInterval: 300 })];
     const other = new OtherProgram(file);
     await putOne(stores[0]!, 'gone', '1', 1);
     await putOne(stores[0]!, 'kept', '1');
@@ -194,7 +194,7 @@ describe("values in SQLite in Dapr's format", () => {
   test('while another process holds the file, writes fail after the busy time-out, and work afterwards', async () => {
     const file = newFile();
     const context = storeContext();
-    const store = await open(file, { busyTimeoutMs: 200 }, context);
+    const store = await open(file, { busyTimeout: 200 }, context);
     const other = new OtherProgram(file);
     await putOne(store, 'a', '1');
     other.run('BEGIN IMMEDIATE');

@@ -19,7 +19,7 @@ const inPostgresql =
     postgresqlStateStore(name, {
       connection: `postgresql://postgres@127.0.0.1:${port}/postgres`,
       version,
-      callTimeoutMs: 10_000,
+      callTimeout: 10_000,
     });
 const POSTGRESQL = { technology: 'PostgreSQL', isThere: hasPostgresql, start: () => startPostgresql() };
 
@@ -59,7 +59,7 @@ describe.each([
     isThere: hasRedis,
     start: () => startRedis(),
     store: (name: string, port: number): KeyValueDefinition =>
-      redisStateStore(name, { url: `redis://127.0.0.1:${port}`, callTimeoutMs: 10_000 }),
+      redisStateStore(name, { url: `redis://127.0.0.1:${port}`, callTimeout: 10_000 }),
   },
   { name: 'PostgreSQL, v1', ...POSTGRESQL, store: inPostgresql('v1') },
   { name: 'PostgreSQL, v2', ...POSTGRESQL, store: inPostgresql('v2') },

@@ -175,7 +175,7 @@ describe.each(each)('$store on the wire $wire', ({ wire, store }) => {
     });
 
     test.each(['-1', '0', ''])('%j is none', async (ttlInSeconds) => {
-      await using world = await startStateWorld({ wire, store: { defaultTtlMs: 1_000 } });
+      await using world = await startStateWorld({ wire, store: { defaultTtl: 1_000 } });
       await world.send('POST', at, [{ key: 'a', metadata: { ttlInSeconds } }, { key: 'b' }]);
       await world.clock.advance(5_000);
       expect([await world.read(store, 'a'), await world.read(store, 'b')]).toEqual([null, undefined]);

@@ -1,11 +1,12 @@
 import type { DeadLetterOrigin, Message } from '../../../components/pubsub.ts';
+import { type StoredOrigin, storedOrigin } from '../../../components/stored-origin.ts';
 import { type Metadata, NO_METADATA } from '../../request-metadata.ts';
 
 /** The most bytes of UTF-8 of a dead letter's reason. */
 const MAX_REASON_BYTES = 1_024;
 
-/** The fields of an origin, as suffixes of header names. */
-const FIELDS = ['topic', 'group', 'reason', 'attempts', 'at'] as const;
+/** The fields of an origin as they are stored, which are suffixes of header names. */
+const FIELDS: readonly (keyof StoredOrigin)[] = ['topic', 'group', 'reason', 'attempts', 'at'];
 
 /** The message for the dead-letter topic: its bytes, without an expiry. */
 export function deadLetterOf(
@@ -24,7 +25,12 @@ export function shortReason(reason: string): string {
 
 /** The headers of an origin; `prefix` is the wire's. */
 export function originHeaders(origin: DeadLetterOrigin, prefix: string): Record<string, string> {
-  return Object.fromEntries(FIELDS.map((field) => [prefix + field, asHeader(String(origin[field]))]));
+  return Object.fromEntries(fieldsOf(origin, prefix).map(([name, text]) => [name, asHeader(text)]));
+}
+
+function fieldsOf(origin: DeadLetterOrigin, prefix: string): [string, string][] {
+  const stored = storedOrigin(origin);
+  return FIELDS.map((field) => [prefix + field, String(stored[field])]);
 }
 
 /** Percent-encodes `%` and everything but printable ASCII, so that `decodeURIComponent` gives the text back. */
@@ -38,7 +44,7 @@ function asHeader(text: string): string {
 export function entryMetadata({ metadata, deadLetter }: Message, prefix: string): Metadata {
   if (metadata === NO_METADATA && deadLetter === undefined) return metadata;
   const own = Object.entries(metadata).filter(([name]) => !isOfOrigin(name, prefix));
-  const origin = deadLetter === undefined ? [] : FIELDS.map((field) => [prefix + field, String(deadLetter[field])]);
+  const origin = deadLetter === undefined ? [] : fieldsOf(deadLetter, prefix);
   return Object.fromEntries([...own, ...origin]) as Metadata;
 }
 

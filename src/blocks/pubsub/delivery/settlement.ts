@@ -7,7 +7,6 @@ import { isConflictError } from '../../../state/errors.ts';
 import { backoffDelayMs } from '../../../util/backoff.ts';
 import type { Timer } from '../../../util/clock.ts';
 import { definedOnly } from '../../../util/defined-only.ts';
-import { formatInstant } from '../../../util/duration.ts';
 import { isWorthRetrying, type RetryPlan, retryPlanOf } from '../../../util/retry-options.ts';
 import { type Failure, logged, thrown, told } from '../../failure.ts';
 import { deadLetterOf, shortReason } from './dead-letter.ts';
@@ -197,8 +196,8 @@ export class DeliverySettlement {
 
   #origin({ delivery }: Answered, { reason }: Failure): DeadLetterOrigin {
     const { topic } = this.#spec;
-    const at = formatInstant(this.#deps.clock.now());
-    return { topic, group: this.#group, reason: shortReason(reason), attempts: delivery.attempt, at };
+    const deadAt = this.#deps.clock.now();
+    return { topic, group: this.#group, reason: shortReason(reason), attempts: delivery.attempt, deadAt };
   }
 
   #deadLetterLater(answered: Answered, failure: Failure, attempt: number): Settled {

@@ -55,12 +55,18 @@ export class DeadLetter<T = unknown> {
     this.key = key;
     this.queue = queue;
     this.message = message;
-    const { topic = message.topic, group = '', reason = '', attempts = 0, at = '' } = message.deadLetter ?? {};
+    const {
+      topic = message.topic,
+      group = '',
+      reason = '',
+      attempts = 0,
+      deadAt = Number.NaN,
+    } = message.deadLetter ?? {};
     this.topic = topic;
     this.group = group;
     this.reason = reason;
     this.attempts = attempts;
-    this.deadAt = Date.parse(at);
+    this.deadAt = deadAt;
   }
 
   /** The event; `undefined` for a raw payload. */

@@ -52,13 +52,13 @@ export function parseSelection(selection: MessageSelection): QueueSelection {
   const until = readInstant(selection.until) ?? Number.POSITIVE_INFINITY;
   const matches = ({ message: { deadLetter } }: QueueEntry): boolean => {
     if (deadLetter === undefined) return false;
-    const at = Date.parse(deadLetter.at);
+    const { deadAt } = deadLetter;
     return (
       (topic === undefined || deadLetter.topic === topic) &&
       (group === undefined || deadLetter.group === group) &&
       (reason === undefined || deadLetter.reason.includes(reason)) &&
-      at >= since &&
-      at < until
+      deadAt >= since &&
+      deadAt < until
     );
   };
   return { matches };

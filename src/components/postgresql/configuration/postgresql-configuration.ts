@@ -1,3 +1,5 @@
+import { type Duration, msOf } from '../../../util/duration.ts';
+import { duration } from '../../../util/duration-option.ts';
 import {
   checkOptions,
   invalidConfiguration,
@@ -5,7 +7,6 @@ import {
   required,
   TEXT,
   TEXTS,
-  whole,
 } from '../../../util/option-fields.ts';
 import type { ConfigurationStoreDefinition } from '../../configuration-store.ts';
 import { CONNECTION, type PostgresqlConnection, targetOf } from '../connection-options.ts';
@@ -26,8 +27,8 @@ export interface PostgresqlConfigurationOptions {
   readonly notifyChannel?: string | undefined;
   /** App IDs that may use the store. Default: all. */
   readonly scopes?: readonly string[] | undefined;
-  /** The time limit of an attempt to connect and of a query, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number | undefined;
+  /** The time limit of an attempt to connect and of a query. Default `5s`. */
+  readonly callTimeout?: Duration | undefined;
 }
 
 const DEFAULT_CALL_TIMEOUT_MS = 5_000;
@@ -37,7 +38,7 @@ const FIELDS: OptionFields<PostgresqlConfigurationOptions> = {
   table: required(TABLE_NAME),
   notifyChannel: TEXT,
   scopes: TEXTS,
-  callTimeoutMs: whole(1),
+  callTimeout: duration(1),
 };
 
 /**
@@ -63,7 +64,7 @@ export function postgresqlConfiguration(
 ): ConfigurationStoreDefinition {
   const what = `postgresqlConfiguration ${JSON.stringify(name)}`;
   checkOptions(`options of ${what}`, options, FIELDS);
-  const { connection, table, notifyChannel, scopes, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
+  const { connection, table, notifyChannel, scopes, callTimeout = DEFAULT_CALL_TIMEOUT_MS } = options;
   const target = targetOf(connection, what, invalidConfiguration);
   const load = (): ReturnType<typeof loadPg> => loadPg('pg', 'The component of type configuration.postgresql');
   return {
@@ -75,7 +76,15 @@ export function postgresqlConfiguration(
     open: async ({ logger }) => {
       // A package that is not installed is an error of the start: it would look like a server that is down for ever.
       await load();
-      return new PgConfiguration({ target, load, callTimeoutMs, logger, random: Math.random, table, notifyChannel });
+      return new PgConfiguration({
+        target,
+        load,
+        callTimeoutMs: msOf(callTimeout),
+        logger,
+        random: Math.random,
+        table,
+        notifyChannel,
+      });
     },
   };
 }

@@ -1,6 +1,8 @@
 import { SidecarError } from '../../../errors.ts';
 import { MAX_TIMEOUT_MS } from '../../../util/clock.ts';
 import { type Complete, definedOnly } from '../../../util/defined-only.ts';
+import { type Duration, msOf } from '../../../util/duration.ts';
+import { duration } from '../../../util/duration-option.ts';
 import {
   BOOLEAN,
   choice,
@@ -33,16 +35,16 @@ export interface PostgresqlStateStoreOptions extends StateStoreOptions {
   readonly tablePrefix?: string | undefined;
   /** The table with the level of the state table. Default `dapr_metadata`. */
   readonly metadataTableName?: string | undefined;
-  /** How often expired values are deleted, in milliseconds; 0 for never. Default: 3,600,000, an hour. */
-  readonly cleanupIntervalMs?: number | undefined;
+  /** How often expired values are deleted; 0 for never. Default `1h`. */
+  readonly cleanupInterval?: Duration | undefined;
   /** The most connections: one reads, the others write. At least 2. Default 4. */
   readonly maxConnections?: number | undefined;
   /** Whether statements are prepared; `false` behind PgBouncer before 1.21 in transaction mode. Default: `true`. */
   readonly preparedStatements?: boolean | undefined;
   /** App IDs that may use the store. Default: all. */
   readonly scopes?: readonly string[] | undefined;
-  /** The time limit of an attempt to connect and of a statement, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number | undefined;
+  /** The time limit of an attempt to connect and of a statement. Default `5s`. */
+  readonly callTimeout?: Duration | undefined;
 }
 
 const TABLE = text(TABLE_FORM);
@@ -53,20 +55,20 @@ const FIELDS: OptionFields<PostgresqlStateStoreOptions> = {
   tableName: TABLE,
   tablePrefix: field((value) => typeof value === 'string', TABLE_FORM),
   metadataTableName: TABLE,
-  cleanupIntervalMs: whole(0, MAX_TIMEOUT_MS),
+  cleanupInterval: duration(0, MAX_TIMEOUT_MS),
   maxConnections: whole(2, 100),
   preparedStatements: BOOLEAN,
-  callTimeoutMs: TIMEOUT,
+  callTimeout: TIMEOUT,
 };
 const DEFAULTS = {
   version: 'v2',
   tableName: 'state',
   tablePrefix: '',
   metadataTableName: 'dapr_metadata',
-  cleanupIntervalMs: 3_600_000,
+  cleanupInterval: 3_600_000,
   maxConnections: 4,
   preparedStatements: true,
-  callTimeoutMs: 5_000,
+  callTimeout: 5_000,
 } as const;
 
 /**
@@ -90,7 +92,8 @@ export function postgresqlStateStore(name: string, options: PostgresqlStateStore
   const what = `options of ${component}`;
   checkStoreOptions(what, options, FIELDS);
   const given = { ...DEFAULTS, ...definedOnly(options) };
-  const { version, callTimeoutMs, maxConnections, cleanupIntervalMs, tablePrefix } = given;
+  const { version, maxConnections, tablePrefix } = given;
+  const [callTimeoutMs, cleanupIntervalMs] = [msOf(given.callTimeout), msOf(given.cleanupInterval)];
   const tables = tablesOf(given, what);
   const keys = keysOf(version, tablePrefix);
   const { hosts, name: serverName } = targetOf(given.connection, component, invalidConfiguration);

@@ -1,3 +1,4 @@
+import type { Duration } from '../../../util/duration.ts';
 import { checkOptions } from '../../../util/option-fields.ts';
 import type { ConfigurationStoreDefinition } from '../../configuration-store.ts';
 import { REDIS_SERVER_FIELDS, redisServerOf } from '../connection-options.ts';
@@ -8,8 +9,8 @@ import { RedisConfiguration } from './redis-configuration-store.ts';
 export interface RedisConfigurationOptions extends RedisConnectionOptions {
   /** App IDs that may use the store. Default: all. */
   readonly scopes?: readonly string[] | undefined;
-  /** The time limit of an attempt to connect and of the server's answers, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number | undefined;
+  /** The time limit of an attempt to connect and of the server's answers. Default `5s`. */
+  readonly callTimeout?: Duration | undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Duration } from '../../../util/duration.ts';
 import type { OptionFields } from '../../../util/option-fields.ts';
 import type { KeyValueDefinition, StateStoreOptions } from '../../key-value.ts';
 import { checkStoreOptions } from '../../key-value-options.ts';
@@ -11,14 +12,14 @@ import { RedisKeyValue } from './redis-key-value.ts';
 export interface RedisStateStoreOptions extends RedisConnectionOptions, StateStoreOptions {
   /** App IDs that may use the store. Default: all. */
   readonly scopes?: readonly string[] | undefined;
-  /** The time limit of an attempt to connect and of the server's answers, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number | undefined;
+  /** The time limit of an attempt to connect and of the server's answers. Default `5s`. */
+  readonly callTimeout?: Duration | undefined;
 }
 
 const FIELDS: OptionFields<RedisStateStoreOptions> = {
   ...FORMAT_STORE_FIELDS,
   ...CONNECTION_FIELDS,
-  callTimeoutMs: TIMEOUT,
+  callTimeout: TIMEOUT,
 };
 
 /**

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { type Duration, msOf } from '../../../util/duration.ts';
+import { duration } from '../../../util/duration-option.ts';
 import { BOOLEAN, invalidConfiguration, type OptionFields, TEXT, whole } from '../../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../../broker/broker-pubsub.ts';
 import { checkBrokerOptions } from '../../broker/options.ts';
@@ -14,41 +16,41 @@ export interface RedisPubSubOptions extends RedisConnectionOptions, BrokerOption
   /** The consumer group, in place of the app ID. Default: the app ID. */
   readonly consumerId?: string | undefined;
   /**
-   * The time after which messages that another program's consumer (Dapr's) has not acknowledged are taken over, in
-   * milliseconds. Those of a dead insidecar process are taken over after about 6 seconds. Default 60,000.
+   * The time after which messages that another program's consumer (Dapr's) has not acknowledged are taken over.
+   * Those of a dead insidecar process are taken over after about 6 seconds. Default `60s`.
    */
-  readonly processingTimeoutMs?: number | undefined;
-  /** How often such messages are looked for, in milliseconds. Default 1,000. */
-  readonly redeliverIntervalMs?: number | undefined;
+  readonly processingTimeout?: Duration | undefined;
+  /** How often such messages are looked for. Default `1s`. */
+  readonly redeliverInterval?: Duration | undefined;
   /**
    * The number of messages that a stream keeps, roughly; older ones are deleted with a publish, **even if no group has
    * received them**. Default: all.
    */
   readonly maxLenApprox?: number | undefined;
   /**
-   * The age to which a stream keeps messages, roughly, in milliseconds; older ones are deleted with a publish, **even
+   * The age to which a stream keeps messages, roughly; older ones are deleted with a publish, **even
    * if no group has received them**. Default: for ever.
    */
-  readonly streamTtlMs?: number | undefined;
+  readonly streamTtl?: Duration | undefined;
   /**
    * Whether to delete messages that all groups of a topic have acknowledged, every 10 seconds, while this process
    * subscribes to it. A group that is created later does not get them; one that is not used any more keeps all.
    * Default: `false`, as in Dapr: streams grow.
    */
   readonly trimAcknowledged?: boolean | undefined;
-  /** The time limit of an attempt to connect and of the server's answers, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number | undefined;
+  /** The time limit of an attempt to connect and of the server's answers. Default `5s`. */
+  readonly callTimeout?: Duration | undefined;
 }
 
 const FIELDS: OptionFields<Omit<RedisPubSubOptions, keyof BrokerOptions>> = {
   ...CONNECTION_FIELDS,
   consumerId: TEXT,
-  processingTimeoutMs: whole(1),
-  redeliverIntervalMs: whole(1),
+  processingTimeout: duration(1),
+  redeliverInterval: duration(1),
   maxLenApprox: whole(1),
-  streamTtlMs: whole(1),
+  streamTtl: duration(1),
   trimAcknowledged: BOOLEAN,
-  callTimeoutMs: whole(1),
+  callTimeout: duration(1),
 };
 
 /**
@@ -76,12 +78,12 @@ export function redisPubSub(name: string, options: RedisPubSubOptions): PubSubDe
     target,
     load: () => loadRedis('redis', 'The pub/sub component of type pubsub.redis'),
     consumerId: options.consumerId,
-    processingTimeoutMs: options.processingTimeoutMs ?? 60_000,
-    redeliverIntervalMs: options.redeliverIntervalMs ?? 1_000,
+    processingTimeoutMs: msOf(options.processingTimeout) ?? 60_000,
+    redeliverIntervalMs: msOf(options.redeliverInterval) ?? 1_000,
     maxLenApprox: options.maxLenApprox,
-    streamTtlMs: options.streamTtlMs,
+    streamTtlMs: msOf(options.streamTtl),
     trimAcknowledged: options.trimAcknowledged ?? false,
-    callTimeoutMs: options.callTimeoutMs ?? 5_000,
+    callTimeoutMs: msOf(options.callTimeout) ?? 5_000,
   };
   const connect = async (context: ComponentContext): Promise<RedisBroker> => {
     // A package that is not installed is an error of the start: it would look like a server that is down for ever.

@@ -31,7 +31,7 @@ describe('a job that runs once and has failed for good', () => {
       keptUntilAt: failedAt + WEEK_MS,
       isPaused: false,
       runs: 1,
-      lastRun: { outcome: 'failed', at: failedAt, attempt: 4, reason: 'the mail server is down' },
+      lastRun: { outcome: 'failed', endedAt: failedAt, attempt: 4, reason: 'the mail server is down' },
     };
     expect(await jobs.get('reminder')).toMatchObject({ ...info, data: ONCE.data });
     const { jobs: listed } = await jobs.listPage();

@@ -85,8 +85,8 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
     });
 
     test('deletes expired rows once in an interval, whoever does it', async () => {
-      const more = { cleanupIntervalMs: 300, metadataTableName: `${schema}.meta_${randomUUID().slice(0, 8)}` };
-      const idle = await open(version, { ...more, cleanupIntervalMs: 0 });
+      const more = { cleanupInterval: 300, metadataTableName: `${schema}.meta_${randomUUID().slice(0, 8)}` };
+      const idle = await open(version, { ...more, cleanupInterval: 0 });
       const name = key('expired');
       await putOne(idle, name, '1', 1);
       const table = version === 'v1' ? 'state_one' : 'two_state';
@@ -272,7 +272,7 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
   });
 
   test('a row that another transaction holds delays only what wants it', async () => {
-    const store = await open('v2', { callTimeoutMs: 1_500 });
+    const store = await open('v2', { callTimeout: 1_500 });
     const [held, free] = [key('held'), key('free')];
     await putOne(store, held, '1');
     const { Client } = await loadPg();

@@ -21,7 +21,7 @@ describe.runIf(hasRedis())('values in a Redis cluster', () => {
   const connection = (): RedisStateStoreOptions => ({
     nodes: nodes.map(({ port }) => `127.0.0.1:${port}`),
     cluster: true,
-    callTimeoutMs: 3_000,
+    callTimeout: 3_000,
   });
   const open = (): Promise<KeyValueStore> => redisStateStore('store', connection()).open(storeContext());
   const newTag = (): string => `tag-${randomUUID().slice(0, 8)}`;

@@ -93,7 +93,7 @@ test.runIf(hasRedis())(
     const replica = await startClusterReplica(holder);
     try {
       const places = nodes.map(({ port }) => `127.0.0.1:${port}`);
-      const component = await openPubSub(0, { nodes: places, cluster: true, publishTimeoutMs: 40_000 });
+      const component = await openPubSub(0, { nodes: places, cluster: true, publishTimeout: 40_000 });
       const consumer = await Collector.join(component, { topic }, acknowledge);
       await publishTexts(component, topic, ['a']);
       await consumer.expect(1);
@@ -116,7 +116,7 @@ describe.runIf(hasRedis())('pub/sub in Redis behind sentinels', () => {
     try {
       const sentinelNodes = sentinels.map(({ port }) => `127.0.0.1:${port}`);
       const nodes = [`127.0.0.1:${await freePort()}`, ...sentinelNodes];
-      const component = await openPubSub(0, { nodes, sentinelName: SENTINEL_NAME, publishTimeoutMs: 30_000 });
+      const component = await openPubSub(0, { nodes, sentinelName: SENTINEL_NAME, publishTimeout: 30_000 });
       const topic = randomUUID();
       const consumer = await Collector.join(component, { topic }, acknowledge);
       await publishTexts(component, topic, ['a']);

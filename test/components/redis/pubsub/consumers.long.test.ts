@@ -106,12 +106,12 @@ describe.runIf(hasSharedRedis())('consumers and streams in Redis', () => {
     await component.close();
   });
 
-  test('maxLenApprox and streamTtlMs delete old messages with a publish', async () => {
+  test('maxLenApprox and streamTtl delete old messages with a publish', async () => {
     const bounded = await openPubSub(server.port, { maxLenApprox: 100 });
     for (let round = 0; round < 10; round++) await publishTexts(bounded, topic, numbers(100));
     expect(await command('XLEN', topic)).toBeLessThan(300);
     await bounded.close();
-    const fresh = await openPubSub(server.port, { streamTtlMs: 300 });
+    const fresh = await openPubSub(server.port, { streamTtl: 300 });
     await publishTexts(fresh, `${topic}-ttl`, numbers(500));
     await pause(400);
     await publishTexts(fresh, `${topic}-ttl`, ['last']);

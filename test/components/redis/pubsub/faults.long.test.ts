@@ -19,7 +19,7 @@ describe.skipIf(!hasRedis())('with a server', () => {
     {
       redeliveryMs: 8_000,
       // The other process may take over what is pending for one second, unless this one renews it.
-      lease: { options: { processingTimeoutMs: 1_000, redeliverIntervalMs: 500 }, handlerMs: 7_000 },
+      lease: { options: { processingTimeout: 1_000, redeliverInterval: 500 }, handlerMs: 7_000 },
     },
   );
 

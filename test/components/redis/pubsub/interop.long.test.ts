@@ -150,7 +150,7 @@ describe.runIf(hasSharedRedis())('pub/sub in Redis beside a client that knows no
     await command('XGROUP', 'CREATE', topic, 'g', '0', 'MKSTREAM');
     await daprWrites({ ...EVENT, topic });
     await daprReads('g');
-    const component = await openPubSub(server.port, { processingTimeoutMs: 3_000 });
+    const component = await openPubSub(server.port, { processingTimeout: 3_000 });
     const consumer = await Collector.join(component, { topic, group: 'g' });
     await until('it is taken over', () => consumer.deliveries.length > 0);
     expect(consumer.deliveries[0]?.attempt).toBe(2);

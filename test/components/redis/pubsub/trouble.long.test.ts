@@ -118,7 +118,7 @@ describe.runIf(hasRedis())('pub/sub in Redis, when something is wrong', () => {
   });
 
   test('a time limit of less than a second does not cost a connection that answers', async () => {
-    const component = await openPubSub(server.port, { callTimeoutMs: 900 });
+    const component = await openPubSub(server.port, { callTimeout: 900 });
     const connections = async (): Promise<readonly (string | undefined)[]> => {
       const lines = String(await command('CLIENT', 'LIST')).split('\n');
       return lines
@@ -143,7 +143,7 @@ describe.runIf(hasRedis())('pub/sub in Redis, when something is wrong', () => {
 
   test('a replica takes nothing and says so; once it is the primary, it does', async () => {
     await using replica = await startReplica(server.port);
-    const component = await openPubSub(replica.port, { publishTimeoutMs: 500 });
+    const component = await openPubSub(replica.port, { publishTimeout: 500 });
     expect(await refusal(component, topic)).toMatch(/did not confirm the message within 500 ms: .* is a replica, /);
     await expect(Collector.join(component, { topic })).rejects.toThrow('is a replica');
     await redisCommand(replica.port, ['REPLICAOF', 'NO', 'ONE']);
@@ -247,7 +247,7 @@ describe.runIf(hasRedis())('pub/sub in Redis, when something is wrong', () => {
   test('a server that stood still for longer than dead consumers may: nobody takes over from the living', async () => {
     await using own = await startRedis();
     // The connections outlast it, so that all that was asked meanwhile is answered at once.
-    const options = { callTimeoutMs: 30_000 };
+    const options = { callTimeout: 30_000 };
     const [one, other] = [await openPubSub(own.port, options), await openPubSub(own.port, options)];
     const join = (component: PubSubComponent): Promise<Collector> =>
       Collector.join(component, { topic, maxInFlight: 2 });

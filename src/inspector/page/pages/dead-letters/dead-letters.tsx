@@ -19,8 +19,8 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
   {
     name: 'when',
     title: 'When',
-    sortBy: ({ deadLetter }) => deadLetter?.at ?? '',
-    cell: ({ deadLetter, at }) => <Ago at={deadLetter === undefined ? at : Date.parse(deadLetter.at)} />,
+    sortBy: ({ deadLetter }) => deadLetter?.deadAt ?? 0,
+    cell: ({ deadLetter, at }) => <Ago at={deadLetter?.deadAt ?? at} />,
   },
   {
     name: 'from',

@@ -5,10 +5,10 @@ import { Ago } from '../../ui/time.tsx';
 /** How the last attempt ended. */
 export function LastRun({ of }: { readonly of: JobInfo['lastRun'] }) {
   if (of === undefined) return <span class="dim">none yet</span>;
-  const { at, outcome, attempt, reason } = of;
+  const { endedAt, outcome, attempt, reason } = of;
   return (
     <>
-      <Outcome of={outcome} /> <Ago at={at} />
+      <Outcome of={outcome} /> <Ago at={endedAt} />
       {attempt > 1 ? `, attempt ${attempt}` : ''}
       {reason === undefined ? '' : `: ${reason}`}
     </>

@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<JobInfo>[] = [
     name: 'last',
     title: 'Last attempt',
     kind: 'wide',
-    sortBy: ({ lastRun }) => lastRun?.at ?? 0,
+    sortBy: ({ lastRun }) => lastRun?.endedAt ?? 0,
     cell: ({ lastRun }) => <LastRun of={lastRun} />,
   },
   { name: 'runs', title: 'Runs', kind: 'number', sortBy: ({ runs }) => runs, cell: ({ runs }) => count(runs) },

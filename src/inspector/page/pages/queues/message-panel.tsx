@@ -54,13 +54,13 @@ function MessageFacts({ of, pubsubName }: { readonly of: QueuedMessage; readonly
       items={{
         Reason: deadLetter?.reason,
         From: deadLetter && <a href={linkToQueue({ pubsubName, ...deadLetter })}>{nameOf(deadLetter)}</a>,
-        Failed: deadLetter && <Ago at={Date.parse(deadLetter.at)} />,
+        Failed: deadLetter && <Ago at={deadLetter.deadAt} />,
         Attempts: deadLetter?.attempts ?? attempts,
         Published: at && <Ago at={at} />,
         Due: dueAt && <Ago at={dueAt} />,
         Expires: expiresAt && <Ago at={expiresAt} />,
         Form: isRaw ? 'raw: no CloudEvent' : undefined,
-        'Live flow': <a href={link('messages', { text: messageId })}>what this process has seen of it</a>,
+        'Live flow': <a href={link('messages', { text: messageId })}>seen by this process</a>,
         Trace: traceparent && <Trace of={traceparent} />,
       }}
     />
@@ -94,7 +94,7 @@ function PanelActions({ queue, message, onDone }: PanelActionsProps) {
           onClose={() => (isEditing.value = false)}
           send={async (data) => {
             const { count } = await post('queues/redeliver', { queue, selection, data });
-            if (count === 0) throw new Error('Nothing was redelivered: the message is not there any more.');
+            if (count === 0) throw new Error('Nothing was redelivered: the message is gone.');
             done();
           }}
         />
