@@ -8,7 +8,8 @@ type Factory = (name: string, options: never) => PubSubDefinition;
 const BY_APP = 'an object with a list of texts for each app ID';
 const LIST = 'a list of texts';
 const LIMIT = 'a whole number of 1 or more, or Infinity';
-const AGE = 'a number of milliseconds, 1 or more';
+const AGE =
+  'a duration: a number of milliseconds, or a text such as 500ms, 1h30m, 3d, 2w, PT1H30M or P1D, of 1 ms or more';
 
 /** What plain JavaScript may pass, as the message shows it, and what is expected. */
 type Wrong = readonly [option: string, value: unknown, shown: string, expected: string];
@@ -55,7 +56,7 @@ describe.each<[name: string, make: Factory, wrong: readonly Wrong[]]>([
   test.each<Wrong>([
     ['maxMessages', '7', '"7"', LIMIT],
     ['maxAge', 0, '0', AGE],
-    ['maxAge', '1h', '"1h"', AGE],
+    ['maxAge', '1 h', '"1 h"', AGE],
   ])('so is deadLetterRetention.%s %j', (option, value, shown, expected) => {
     expect(() => make('p', { deadLetterRetention: { [option]: value } } as never)).toThrow(
       `${option} in deadLetterRetention in options of ${name} "p" is ${shown}: expected ${expected}`,

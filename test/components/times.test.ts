@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { jetstreamPubSub } from '../../src/components/jetstream/index.ts';
 import { kafkaPubSub } from '../../src/components/kafka/index.ts';
-import { keyValueStore } from '../../src/components/key-value/key-value-store.ts';
+import { keyValueStore } from '../../src/components/key-value/index.ts';
 import { memoryPubSub } from '../../src/components/memory/memory-pubsub.ts';
 import { mqttPubSub } from '../../src/components/mqtt/index.ts';
 import { postgresqlState, postgresqlStateStore } from '../../src/components/postgresql/index.ts';

@@ -21,12 +21,9 @@ test.each([
   [{ brokers, initialOffset: 'first' }, 'initialOffset in options of kafkaPubSub "pubsub" is "first": expected one of'],
   [{ brokers, compression: 'zip' }, 'expected one of none, gzip, snappy, lz4, zstd'],
   [{ brokers, maxMessageBytes: 1_023 }, 'expected a whole number from 1024 to 2147483647'],
-  [{ brokers, sessionTimeout: 999 }, 'expected a whole number from 1000 to 3600000'],
-  [{ brokers, heartbeatInterval: 99 }, 'expected a whole number from 100 to 1200000'],
-  [
-    { brokers, heartbeatInterval: 4_000 },
-    'heartbeatInterval in options of kafkaPubSub "pubsub" is 4000: expected at',
-  ],
+  [{ brokers, sessionTimeout: 999 }, ', of 1000 ms or more and 3600000 ms at most'],
+  [{ brokers, heartbeatInterval: 99 }, ', of 100 ms or more and 1200000 ms at most'],
+  [{ brokers, heartbeatInterval: 4_000 }, 'heartbeatInterval in options of kafkaPubSub "pubsub" is 4000: expected at'],
   [{ brokers, escapeHeaders: 'yes' }, 'expected true or false'],
   [{ brokers, excludeHeaders: '^x' }, 'expected a regular expression'],
   [

@@ -28,7 +28,7 @@ describe('options of mqttPubSub', () => {
       { url, protocolVersion: 3 },
       'protocolVersion in options of mqttPubSub "pubsub" is 3: expected 5, or 4 for MQTT 3.1.1',
     ],
-    [{ url, keepAlive: 1 }, 'expected a whole number from 2000 to 65535000'],
+    [{ url, keepAlive: 1 }, ', of 2000 ms or more and 65535000 ms at most'],
     [{ url, receiveMaximum: 65_536 }, 'expected a whole number from 1 to 65535'],
     [{ url, retain: 'false' }, 'expected true or false'],
     [{ url, consumerId: '' }, 'consumerId in options of mqttPubSub "pubsub" is ""'],
