@@ -38,13 +38,13 @@ export type {
   DefinedJobOptions,
   Job,
   JobContext,
-  JobFailurePolicy,
   JobHandler,
   JobInfo,
   JobListOptions,
   JobOptions,
   JobPage,
   JobRegistration,
+  JobRetryOptions,
 } from './blocks/jobs/model/job.ts';
 export type { JobsOptions } from './blocks/jobs/options.ts';
 export type { Lock, LockOptions, Locks } from './blocks/locks/locks.ts';

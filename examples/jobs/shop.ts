@@ -44,13 +44,13 @@ export async function openShop(clock: Clock, say: (line: string) => void): Promi
   await sidecar.jobs.schedule('webhook-paid', {
     dueTime: '1h',
     data: { order: 4711 },
-    failurePolicy: { constant: { maxRetries: 1, interval: '10m' } },
+    retry: { maxRetries: 1, delay: '10m', factor: 1 },
     ifExists: 'update',
   });
   await sidecar.jobs.schedule('webhook-shipped', {
     dueTime: '2h',
     data: { order: 4711 },
-    failurePolicy: { constant: { maxRetries: 5, interval: '10m' } },
+    retry: { maxRetries: 5, delay: '10m', factor: 1 },
     ifExists: 'update',
   });
   return sidecar;

@@ -22,9 +22,9 @@ export async function giveSomethingToSee({ pubsub, jobs, workflows }: Sidecar): 
   );
   for (const [id, amount] of [10, 250, 30, 999].entries()) await pubsub.publish('pubsub', 'payments', { id, amount });
 
-  const failurePolicy = { constant: { interval: '5s', maxRetries: 2 } };
+  const retry = { maxRetries: 2, delay: '5s', factor: 1 } as const;
   await jobs.register(
-    defineJob('report', { schedule: '@every 1m', dueTime: '1s', failurePolicy }, () => {
+    defineJob('report', { schedule: '@every 1m', dueTime: '1s', retry }, () => {
       throw new Error('the printer has no paper');
     }),
   );

@@ -6,7 +6,7 @@ import type { Trace } from '../components/pubsub.ts';
  * - `fail`: rejects the new job with status 409.
  * - `keep`: keeps the existing job unchanged, whatever its options.
  * - `replace`: replaces it; intervals and counters restart.
- * - `update`: keeps it if all options are the same. If only `data` or `failurePolicy` differ, changes these and keeps
+ * - `update`: keeps it if all options are the same. If only `data` or `retry` differ, changes these and keeps
  *   its next run and counters. If its times differ (`schedule`, `dueTime`, `repeats`, `ttl`), acts like `replace`.
  *
  * @public
@@ -32,7 +32,11 @@ export interface JobOutcome {
 
 /** A failure policy as it was set. */
 export type PolicyFields =
-  | { readonly constant: { readonly maxRetries?: number; readonly interval?: string } }
+  | {
+      readonly constant: { readonly maxRetries?: number; readonly interval?: string };
+      /** How the interval grows; only code can say it. Earlier releases overlook it. */
+      readonly backoff?: { readonly factor: number; readonly jitter: number; readonly maxDelayMs?: number };
+    }
   | { readonly drop: Readonly<Record<string, never>> };
 
 /** The fields of a job request: their types are checked, their values are not. */

@@ -50,7 +50,7 @@ async function finish({ shop }: World, clock: SceneClock): Promise<void> {
 }
 
 async function scheduleJobs({ jobs }: Sidecar): Promise<void> {
-  const drop = { failurePolicy: { drop: {} } };
+  const drop = { retry: { maxRetries: 0 } };
   await jobs.schedule('report', { schedule: '0 30 2 * * *', data: { pages: 3, to: 'the board' }, ...drop });
   await jobs.schedule('sync-stock', { schedule: '@every 1h' });
   await jobs.schedule('newsletter', { schedule: '0 0 9 * * mon' });

@@ -48,7 +48,7 @@ describe.skipIf(!hasChromium())('work', () => {
   });
 
   test('a job runs now, and its outcome is shown', async () => {
-    await world.shop.jobs.schedule('report', { schedule: '@every 3h', failurePolicy: { drop: {} } });
+    await world.shop.jobs.schedule('report', { schedule: '@every 3h', retry: { maxRetries: 0 } });
     await view.go('/jobs/report', 'report');
     await view.button('Run now').click();
     await until(() => world.runs).toEqual(['report']);

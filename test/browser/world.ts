@@ -210,7 +210,7 @@ export class World implements AsyncDisposable {
 
   async #fillJobs(): Promise<void> {
     const { jobs } = this.shop;
-    await jobs.schedule('report', { schedule: '0 30 2 * * *', failurePolicy: { drop: {} }, data: { pages: 3 } });
+    await jobs.schedule('report', { schedule: '0 30 2 * * *', retry: { maxRetries: 0 }, data: { pages: 3 } });
     await jobs.schedule('sync', { schedule: '@every 1h' });
     await jobs.schedule('reminder', { dueTime: '48h', data: { text: 'buy milk', password: 'swordfish' } });
     await jobs.run('report');

@@ -76,7 +76,7 @@ async function live(state: StateDefinition, seen: Seen, isFirst: boolean): Promi
   });
   sidecar.workflows.register(approve);
   await sidecar.start();
-  const retry = { delay: 1_500 };
+  const retry = { delay: 1_500 } as const;
   const onMessage = (event: { data?: unknown }, { attempt }: { attempt: number }): void => {
     seen.messages.push([event.data, attempt]);
     fail();
@@ -90,8 +90,8 @@ async function firstLife(state: StateDefinition, seen: Seen): Promise<void> {
   const sidecar = await live(state, seen, true);
   await sidecar.pubsub.publish('events', 'placed', { id: 1 });
   await sidecar.pubsub.publish('events', 'placed', { id: 2 });
-  const failurePolicy = { constant: { interval: '1500ms', maxRetries: 5 } };
-  await sidecar.jobs.schedule('report', { dueTime: '0s', data: 'x', failurePolicy });
+  const retry = { maxRetries: 5, delay: '1500ms', factor: 1 } as const;
+  await sidecar.jobs.schedule('report', { dueTime: '0s', data: 'x', retry });
   await sidecar.jobs.schedule('later', { dueTime: '24h', data: 'y'.repeat(100_000) });
   await sidecar.workflows.start('approve', 'Ada', { instanceId: 'at-timer' });
   await sidecar.workflows.start('approve', 'Bob', { instanceId: 'decided-early' });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { request } from '../../src/http/message.ts';
 import { defineJob, memoryPubSub, Sidecar } from '../../src/index.ts';
 import { patientClock } from '../support/clock.ts';
 import { RecordingLogger } from '../support/logger.ts';
@@ -143,9 +144,10 @@ describe('a function that throws', () => {
       sidecar.events.on(name, (info) => told.push([name, info.error === error, info.reason]));
     sidecar.register(defineJob('*', () => Promise.reject(error)));
     await sidecar.start();
-    const failurePolicy = { constant: { maxRetries: 1, interval: '1s' } };
-    await sidecar.jobs.schedule('report', { dueTime: '1s', failurePolicy });
-    await sidecar.jobs.schedule('once', { dueTime: '1m', failurePolicy: { drop: {} } });
+    const retry = { maxRetries: 1, delay: '1s' } as const;
+    await sidecar.jobs.schedule('report', { dueTime: '1s', retry });
+    const body = { dueTime: '1m', failure_policy: { drop: {} } };
+    await sidecar.handle(request('POST', '/v1.0-alpha1/jobs/once', { body }));
     await clock.advance('2m');
     expect(told).toEqual([
       ['jobRetrying', true, 'declined'],

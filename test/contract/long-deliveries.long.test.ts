@@ -239,10 +239,10 @@ describe('deliveries to the application', () => {
   });
 
   test('have none for runs of jobs with jobs.timeoutMs 0, and 60 s without it', async () => {
-    const failurePolicy = { constant: { maxRetries: 1 } };
+    const retry = { maxRetries: 1, delay: 0, factor: 1 } as const;
     const runs = async (options: WorldOptions): Promise<number> => {
       await using world = await startWorld({ answer: () => NEVER, ...options });
-      await world.sidecar.jobs.schedule('slow', { dueTime: '1s', failurePolicy });
+      await world.sidecar.jobs.schedule('slow', { dueTime: '1s', retry });
       await world.clock.advance('10m');
       return world.at('/job/slow').length;
     };

@@ -78,13 +78,13 @@ describe('an option that there is not is an error', () => {
       'schedule',
       ({ jobs }, options) => jobs.schedule('report', options),
       { schedule: '@daily', repeat: 3 },
-      'the job: unknown field "repeat": expected schedule, dueTime, repeats, ttl, data, ifExists, overwrite, failurePolicy; did you mean "repeats"?',
+      'the job: unknown field "repeat": expected schedule, dueTime, repeats, ttl, data, ifExists, overwrite, retry; did you mean "repeats"?',
     ],
     [
-      'schedule, failurePolicy',
+      'schedule, retry',
       ({ jobs }, options) => jobs.schedule('report', options),
-      { schedule: '@daily', failurePolicy: { constant: { retries: 3 } } },
-      'failurePolicy.constant: unknown field "retries": expected maxRetries, interval',
+      { schedule: '@daily', retry: { retries: 3 } },
+      'retry: unknown field "retries": expected maxRetries, delay, maxDelay, factor, jitter, retryIf',
     ],
     [
       'define',

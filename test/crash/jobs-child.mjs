@@ -28,9 +28,9 @@ sidecar.register(
 );
 await sidecar.start();
 
-const failurePolicy = { constant: { maxRetries: 1_000, interval: '20ms' } };
+const retry = { maxRetries: 1_000, delay: '20ms', factor: 1 };
 for (const name of ['tick-a', 'tick-b']) {
-  const options = { schedule: '@every 25ms', failurePolicy, data: 'x'.repeat(name === 'tick-a' ? 10 : 6_000) };
+  const options = { schedule: '@every 25ms', retry, data: 'x'.repeat(name === 'tick-a' ? 10 : 6_000) };
   await sidecar.jobs.schedule(name, options).catch((error) => {
     if (!isSidecarError(error) || error.status !== 409) throw error;
   });
@@ -46,7 +46,7 @@ if (last) {
   const schedulers = Array.from({ length: 8 }, async (_, scheduler) => {
     for (let count = 0; ; count++) {
       const name = `${life}-${scheduler}-${count}`;
-      await sidecar.jobs.schedule(name, { dueTime: `${Math.floor(Math.random() * 150)}ms`, failurePolicy });
+      await sidecar.jobs.schedule(name, { dueTime: `${Math.floor(Math.random() * 150)}ms`, retry });
       say(`P ${name}`);
       if (count % 10 === 9) await sleep(5);
     }

@@ -18,11 +18,10 @@ const workflow = defineWorkflow('work', (context) => context.callActivity(activi
 sidecar.workflows.register(workflow, activity);
 sidecar.register(defineJob('poison', (_data, context) => die(context)));
 const failed = new Promise((resolve) => {
-  sidecar.events.on(kind === 'job' ? 'jobDropped' : 'activityFailed', ({ reason }) => resolve(reason));
+  sidecar.events.on(kind === 'job' ? 'jobFailed' : 'activityFailed', ({ reason }) => resolve(reason));
 });
 await sidecar.start();
-if (life === '0' && kind === 'job')
-  await sidecar.jobs.schedule('poison', { dueTime: '0s', failurePolicy: { drop: {} } });
+if (life === '0' && kind === 'job') await sidecar.jobs.schedule('poison', { dueTime: '0s', retry: { maxRetries: 0 } });
 if (life === '0' && kind === 'activity') await sidecar.workflows.start(workflow);
 say(`F ${await failed}`);
 await sidecar.stop();

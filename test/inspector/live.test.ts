@@ -170,10 +170,10 @@ test('the overview tells numbers, what needs attention, and what was last', asyn
   await pubsub.subscribe('pubsub', 'orders', fail, { deadLetterTopic: 'dead', retry: { maxRetries: 0 } });
   await pubsub.publish('pubsub', 'orders', 1);
   await pubsub.publish('pubsub', 'nobody', 1);
-  const policy = { failurePolicy: { drop: {} } } as const;
+  const policy = { retry: { maxRetries: 0 } } as const;
   await jobs.register(defineJob('report', { schedule: '@every 1h', ...policy }, fail));
   await jobs.run('report');
-  const again = { failurePolicy: { constant: { interval: '1h', maxRetries: 1 } } } as const;
+  const again = { retry: { maxRetries: 1, delay: '1h', factor: 1 } } as const;
   await jobs.register(defineJob('mail', { schedule: '@every 2h', ...again }, fail));
   await jobs.run('mail');
   const ship = defineWorkflow<undefined, void>('ship', fail);
@@ -210,7 +210,7 @@ test('the overview tells numbers, what needs attention, and what was last', asyn
     'outcome' in record ? `${record.kind} ${record.outcome}` : record.kind,
   );
   expect(recent.sort()).toEqual([
-    'job dropped',
+    'job failed',
     'job retrying',
     'message deadLettered',
     'message published',

@@ -186,7 +186,7 @@ test('jobs: runs, retries, events', async () => {
     }),
   );
   await sidecar.start();
-  const job = { dueTime: '0s', failurePolicy: { constant: { interval: '1ms', maxRetries: 1 } } };
+  const job = { dueTime: '0s', retry: { maxRetries: 1, delay: '1ms', factor: 1 } } as const;
   await Promise.all(
     REQUESTS.map((request, index) => requests.as(request, () => sidecar.jobs.schedule(`job-${index}`, job))),
   );

@@ -12,7 +12,7 @@ import { KeptStore } from '../support/kept-store.ts';
 import { RecordingLogger } from '../support/logger.ts';
 
 /** A job that is not repeated, and a message without retries: one failure would be the end of each. */
-const DROP = { dueTime: '0s', failurePolicy: { drop: {} } };
+const DROP = { dueTime: '0s', retry: { maxRetries: 0 } };
 const NO_RETRIES = { maxRetries: 0 };
 
 /** One life of a host: each piece of its work publishes something in the end. */

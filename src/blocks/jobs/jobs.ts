@@ -1,5 +1,7 @@
+import { retryInfoOfPolicy } from '../../timed/planning/policy.ts';
 import { isKeptFailure } from '../../timed/planning/transition.ts';
 import { checkNamePage } from '../../util/check-limit.ts';
+import { definedOnly } from '../../util/defined-only.ts';
 import { msOf } from '../../util/duration.ts';
 import { eachOf } from '../../util/each-of.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
@@ -13,7 +15,7 @@ import {
 } from '../../util/option-fields.ts';
 import { parseWith } from '../../util/standard-schema.ts';
 import type { FoundJob, JobService } from './job-service.ts';
-import { type JobDefinition, type JobOrName, misfit, nameOfJob } from './model/define-job.ts';
+import { type JobDefinition, type JobOrName, keptRetry, misfit, nameOfJob } from './model/define-job.ts';
 import type {
   DefinedJobOptions,
   Job,
@@ -73,13 +75,14 @@ export class Jobs {
     if (Object(job).kind !== 'job')
       throw invalidConfiguration(`register was given ${nameOfKind(job)}: expected what defineJob returns`);
     const { name, options, handler } = job;
-    const { schema, timeout } = options;
+    const { schema, timeout, retry } = options;
     const fields = options.schedule === undefined ? undefined : this.#service.checkedJob(name, options);
     const close = this.#service.handle(name, {
       // Its type of data is that of the definition.
       handler: handler as JobHandler,
       schema,
       timeLimitMs: msOf(timeout) ?? 0,
+      retryIf: retry?.retryIf,
     });
     const registration: JobRegistration = { close: async () => close(), [Symbol.asyncDispose]: async () => close() };
     if (fields === undefined) return Promise.resolve(registration);
@@ -113,10 +116,10 @@ export class Jobs {
       return this.#service.schedule(job as string, this.#service.parser.parseOptions(options));
     const { id, ...rest } = Object(options) as DefinedJobOptions<unknown>;
     const name = nameOfJob(job, id);
-    const { schedule, schema, failurePolicy } = (job as JobDefinition).options;
+    const { schedule, schema, retry } = (job as JobDefinition).options;
     if (schedule !== undefined)
       throw invalidArgument(`job ${JSON.stringify(name)} has a schedule of its own: run() runs it now`);
-    const fields = this.#service.parser.parseOptions({ ...(failurePolicy && { failurePolicy }), ...rest });
+    const fields = this.#service.parser.parseOptions({ retry: keptRetry(retry), ...definedOnly(rest) });
     if (schema !== undefined) {
       const sent: unknown = fields.data === undefined ? undefined : JSON.parse(fields.data);
       await parseWith(schema, sent, (problem) => misfit(name, problem));
@@ -277,7 +280,7 @@ function infoOf({ job, nextRunAt }: Omit<FoundJob, 'data'>): JobInfo {
     ...(dueTime === undefined ? undefined : { dueTime }),
     ...(repeats === undefined ? undefined : { repeats }),
     ...(ttl === undefined ? undefined : { ttl }),
-    ...(policy === undefined ? undefined : { failurePolicy: policy }),
+    ...(policy === undefined ? undefined : { retry: retryInfoOfPolicy(policy) }),
     ...(isKeptFailure(job) && expiresAt !== undefined ? { keptUntilAt: expiresAt } : { nextRunAt }),
     isPaused: resumeAt !== undefined,
     runs,

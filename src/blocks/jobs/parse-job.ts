@@ -1,16 +1,18 @@
 import type { IfJobExists, JobFields, PolicyFields } from '../../timed/job.ts';
 import { isDuration } from '../../timed/planning/instants.ts';
+import { policyOf } from '../../timed/planning/policy.ts';
 import { definedOnly } from '../../util/defined-only.ts';
 import { formatGoDuration, parseGoDuration, readDuration } from '../../util/duration.ts';
 import { isJsonObject, type JsonObject, jsonMember, parseJsonObject } from '../../util/json-text.ts';
 import { requiredJsonText } from '../../util/json-value.ts';
 import { ANYTHING, checkOptions, field, type OptionFields } from '../../util/option-fields.ts';
 import { checkPayload } from '../../util/payload-limit.ts';
+import { checkRetry } from '../../util/retry-options.ts';
 import { type Validator, validator } from '../../util/schema.ts';
 import type { JobRules } from '../../wire.ts';
-import type { RecurringJobOptions } from './model/define-job.ts';
+import { keptRetry, type RecurringJobOptions, refuseFailurePolicy } from './model/define-job.ts';
 import type { JobErrors } from './model/errors.ts';
-import type { JobFailurePolicy, JobOptions } from './model/job.ts';
+import type { JobOptions } from './model/job.ts';
 
 /** The accepted spellings of each field, the internal one first. */
 const JOB_FIELDS = fieldsOf([
@@ -64,14 +66,7 @@ const OPTIONS_IN_CODE: OptionFields<JobOptions> = {
   data: ANYTHING,
   ifExists: ANYTHING,
   overwrite: ANYTHING,
-  failurePolicy: ANYTHING,
-};
-type PolicyKinds = { readonly [Kind in KeyOfAny<JobFailurePolicy>]?: unknown };
-type KeyOfAny<T> = T extends unknown ? keyof T : never;
-const POLICY_KINDS: OptionFields<PolicyKinds> = { constant: ANYTHING, drop: ANYTHING };
-const CONSTANT_IN_CODE: OptionFields<{ readonly maxRetries?: unknown; readonly interval?: unknown }> = {
-  maxRetries: ANYTHING,
-  interval: ANYTHING,
+  retry: ANYTHING,
 };
 type FieldNames = readonly (readonly [name: string, otherSpelling?: string])[];
 
@@ -112,27 +107,30 @@ export class JobParser {
   /** Reads options in code. */
   parseOptions(options: JobOptions): JobFields {
     this.#checkNames(options);
-    const { data, schedule, dueTime, ttl, ...rest } = options;
+    const { data, schedule, dueTime, ttl, retry, ...rest } = options;
     const given = { ...rest, schedule: scheduleText(schedule), dueTime: timeText(dueTime), ttl: timeText(ttl) };
-    const fields = this.#checkedFields(this.#pickFields(given, OPTION_FIELDS, 'job'));
+    const checked = this.#checkedFields(this.#pickFields(given, OPTION_FIELDS, 'job'));
+    const fields = retry === undefined ? checked : { ...checked, failurePolicy: policyOf(retry) };
     if (data === undefined) return fields;
     return { ...fields, data: this.#dataText(data) };
   }
 
   /** Reads the definition of a recurring job. It has no end: a job that has ended would be created again at every start. */
-  parseRecurring({ schedule, dueTime, data, failurePolicy }: RecurringJobOptions<unknown, unknown>): JobFields {
-    return this.parseOptions(definedOnly({ schedule, dueTime, data, failurePolicy, ifExists: 'update' as const }));
+  parseRecurring({ schedule, dueTime, data, retry }: RecurringJobOptions<unknown, unknown>): JobFields {
+    return this.parseOptions(
+      definedOnly({ schedule, dueTime, data, retry: keptRetry(retry), ifExists: 'update' as const }),
+    );
   }
 
   /** Refuses unknown fields of options in code. Over HTTP they are ignored, as Dapr does. */
   #checkNames(options: JobOptions): void {
     const malformed = (problem: string): Error => this.#errors.malformed(problem);
+    refuseFailurePolicy('the job', Object(options), malformed);
     checkOptions('the job', options, OPTIONS_IN_CODE, malformed);
-    const policy: unknown = options.failurePolicy;
-    if (!isJsonObject(policy)) return;
-    checkOptions<PolicyKinds>('failurePolicy', policy, POLICY_KINDS, malformed);
-    const { constant } = policy;
-    if (isJsonObject(constant)) checkOptions('failurePolicy.constant', constant, CONSTANT_IN_CODE, malformed);
+    const { retry } = options;
+    checkRetry(retry, 'retry', malformed);
+    if (retry !== undefined && 'retryIf' in retry)
+      throw malformed('retry.retryIf is a function, which is not kept with a job: expected it in defineJob');
   }
 
   #dataText(data: unknown): string {

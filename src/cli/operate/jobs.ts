@@ -59,7 +59,7 @@ async function show(call: Call): Promise<void> {
     'due time': job.dueTime,
     repeats: job.repeats,
     ttl: job.ttl,
-    'failure policy': job.failurePolicy && JSON.stringify(job.failurePolicy),
+    retries: job.retry && retries(job.retry),
     state: stateOf(job),
     next: nextRuns.length > 0 ? nextRuns.map(instant).join('\n') : job.nextRunAt && instant(job.nextRunAt),
     'kept until': job.keptUntilAt && instant(job.keptUntilAt),
@@ -69,6 +69,12 @@ async function show(call: Call): Promise<void> {
     reason: lastRun?.reason,
     data: payloadText(data),
   });
+}
+
+function retries({ maxRetries, delayMs = 0, maxDelayMs, factor = 1 }: JobInfo['retry'] & object): string {
+  if (maxRetries === 0) return 'none';
+  const growth = factor > 1 ? `, then ${factor} times as long each` : '';
+  return `${maxRetries}, after ${lasting(delayMs)}${growth}${maxDelayMs === undefined ? '' : `, up to ${lasting(maxDelayMs)}`}`;
 }
 
 const IF_EXISTS = ['fail', 'keep', 'replace', 'update'] as const;

@@ -1,4 +1,5 @@
 import { shortened } from '../../errors.ts';
+import { backoffDelayMs } from '../../util/backoff.ts';
 import { LAST_INSTANT } from '../../util/clock.ts';
 import { isHopeless } from '../../util/crashes.ts';
 import type { JobOutcome, StoredJob } from '../job.ts';
@@ -22,6 +23,8 @@ export interface AttemptEnd {
   readonly outcome: AttemptStatus;
   /** Why it failed. */
   readonly reason?: string;
+  /** Whether it has failed for good, whatever the policy says. */
+  readonly isFinal: boolean;
   readonly startedAt: number;
   readonly now: number;
   /** The job's schedule, if it has one. */
@@ -29,6 +32,8 @@ export interface AttemptEnd {
   /** Missed ticks run one by one, not as a single run. */
   readonly everyTick: boolean;
   readonly maxCrashes: number;
+  /** A number from 0 to 1, for jitter. */
+  readonly random: () => number;
   /** How long a job that runs once is kept after it has failed for good, in milliseconds; 0 for not at all. */
   readonly keepFailedMs: number;
 }
@@ -63,16 +68,20 @@ function following(job: StoredJob, end: AttemptEnd): Next {
   const coveredTo = job.coveredTo ?? end.startedAt;
   // Set if the run was asked for: an additional run, or an earlier attempt of a run that has failed.
   const heldTickAt = job.heldTickAt === job.tickAt ? undefined : job.heldTickAt;
-  if (end.outcome !== 'done' && !(end.outcome === 'crashed' && isHopeless(job.crashes, end.maxCrashes))) {
-    const { maxRetries, intervalMs } = retriesOf(job.policy);
+  if (end.outcome !== 'done' && !isFinal(job, end)) {
+    const retries = retriesOf(job.policy);
     // Whole, as all instants of entries: the clock of a test may stand between two milliseconds.
-    const at = Math.ceil(end.now + intervalMs);
-    if (job.failures < maxRetries && !isAfterExpiry(job, at))
+    const at = Math.ceil(end.now + backoffDelayMs(retries, job.failures + 1, end.random));
+    if (job.failures < retries.maxRetries && !isAfterExpiry(job, at))
       return { kind: 'retry', job: { ...job, failures: job.failures + 1, coveredTo, heldTickAt }, at };
   }
   if (heldTickAt === undefined) return afterRun({ ...job, heldTickAt }, end, coveredTo);
   const back = { ...job, tickAt: heldTickAt, failures: 0, coveredTo: undefined, heldTickAt: undefined };
   return { kind: 'next', job: back, at: firstInstantOf(back) };
+}
+
+function isFinal({ crashes }: StoredJob, end: AttemptEnd): boolean {
+  return end.isFinal || (end.outcome === 'crashed' && isHopeless(crashes, end.maxCrashes));
 }
 
 /** Whether its policy is to drop it when a run fails. */

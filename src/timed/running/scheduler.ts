@@ -249,7 +249,7 @@ export class Scheduler {
     const attempted = await this.#attempt(found, target);
     if (attempted === undefined) return;
     const { due, outcome, isCrash } = attempted;
-    const { targets, listener, schedules, clock, everyTick, maxCrashes, keepFailedMs } = this.#deps;
+    const { targets, listener, schedules, clock, everyTick, maxCrashes, keepFailedMs, random } = this.#deps;
     const { job } = due;
     if (outcome.kind === 'undelivered') {
       this.#hasPassedOver = true;
@@ -260,7 +260,9 @@ export class Scheduler {
     const kind: AttemptStatus = isCrash ? 'crashed' : outcome.kind;
     const reason = outcome.kind === 'failed' ? { reason: outcome.reason } : undefined;
     const schedule = job.schedule === undefined ? undefined : schedules.getStored(job.schedule);
-    const end = { outcome: kind, ...reason, startedAt, now, schedule, everyTick, maxCrashes, keepFailedMs };
+    const isFinal = outcome.kind === 'failed' && outcome.isFinal === true;
+    const rules = { schedule, everyTick, maxCrashes, keepFailedMs, random };
+    const end = { outcome: kind, ...reason, isFinal, startedAt, now, ...rules };
     // The application is free even if the store is slow.
     this.#pump.pump();
     const next = await this.#recorder.record(due, (present) => afterAttempt(present, end));

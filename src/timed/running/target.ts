@@ -15,7 +15,8 @@ export interface AttemptFailure {
 /** The outcome of an attempt. */
 export type AttemptOutcome =
   | { readonly kind: 'done' }
-  | (AttemptFailure & { readonly kind: 'failed' })
+  /** `isFinal`: no retry follows. */
+  | (AttemptFailure & { readonly kind: 'failed'; readonly isFinal?: boolean })
   /** Aborted by a stop: counts as not begun. */
   | (AttemptFailure & { readonly kind: 'brokenOff' })
   /** No connection could be made: counts as not begun. */

@@ -110,16 +110,16 @@ describe('a job that is defined in code', () => {
     expect((await world.store.memory.scan({ from: 'jobs!', to: 'jobs"' })).length).toBe(to === long ? 3 : 2);
   });
 
-  test('keeps its next instant when only its failure policy is changed', async () => {
+  test('keeps its next instant when only its retries are changed', async () => {
     await using world = await deployed({ schedule: '@every 4h' });
     world.run = () => {
       throw new Error('no');
     };
     await world.clock.advance('3h');
-    await world.deploy({ schedule: '@every 4h', failurePolicy: { drop: {} } });
+    await world.deploy({ schedule: '@every 4h', retry: { maxRetries: 0 } });
     await world.clock.advance('2h');
     expect(world.hours).toEqual(['01-01T04:00']);
-    expect(world.lines).toContain('jobDropped report 1');
+    expect(world.lines).toContain('jobFailed report 1');
   });
 
   test('a run that was missed while the process was down has the data of the code that runs it', async () => {
@@ -238,7 +238,7 @@ describe('a definition that is refused', () => {
     [
       'report',
       { schedule: '@daily', repeats: 3 },
-      'unknown field "repeats": expected schedule, dueTime, data, schema, failurePolicy',
+      'unknown field "repeats": expected schedule, dueTime, data, schema, retry',
     ],
     ['report', { schedule: '@daily', ttl: '1h' }, 'unknown field "ttl": expected schedule'],
     ['report', { schedule: '@daily', ifExists: 'keep' }, 'unknown field "ifExists"'],

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { jobLayout } from '../../../src/blocks/jobs/job-layout.ts';
 import { embeddedState } from '../../../src/components/embedded/index.ts';
+import { request } from '../../../src/http/message.ts';
 import type { JobOutcome } from '../../../src/index.ts';
 import { temporaryDirectory } from '../../support/embedded-store.ts';
 import { JobsWorld, jobsWorld } from '../../support/jobs-world.ts';
@@ -11,7 +12,7 @@ const fail = (): never => {
 const START = Date.parse('2026-01-01T00:00:00Z');
 const minutes = (times: readonly string[]): readonly string[] => times.map((time) => time.slice(11, 16));
 const HOURLY = { schedule: '@every 1h' } as const;
-const NO_RETRY = { constant: { maxRetries: 0 } } as const;
+const NO_RETRY = { maxRetries: 0, delay: 0, factor: 1 } as const;
 
 /** A run that lasts until it is ended. */
 function hold(world: JobsWorld): () => void {
@@ -72,7 +73,7 @@ describe.each(STORES)('the last outcome, state in %s', (_store, start) => {
     await using world = await start();
     const { jobs } = world.sidecar;
     const lastRun = async (): Promise<JobOutcome | undefined> => (await world.sidecar.jobs.get('report'))?.lastRun;
-    await jobs.schedule('report', { ...HOURLY, failurePolicy: { constant: { maxRetries: 1, interval: '5s' } } });
+    await jobs.schedule('report', { ...HOURLY, retry: { maxRetries: 1, delay: '5s', factor: 1 } });
     expect(await lastRun()).toBe(undefined);
     await world.pass('1h');
     expect(await lastRun()).toEqual({ endedAt: START + 3_600_000, outcome: 'done', attempt: 1, durationMs: 0 });
@@ -88,7 +89,8 @@ describe.each(STORES)('the last outcome, state in %s', (_store, start) => {
     await world.restart('1m');
     expect(await lastRun()).toEqual({ ...failed, endedAt: START + 7_209_000, outcome: 'failed', attempt: 2 });
     expect((await world.sidecar.jobs.listPage()).jobs).toMatchObject([{ runs: 2, lastRun: { outcome: 'failed' } }]);
-    await world.sidecar.jobs.schedule('dropped', { ...HOURLY, failurePolicy: { drop: {} } });
+    const body = { ...HOURLY, failure_policy: { drop: {} } };
+    await world.sidecar.handle(request('POST', '/v1.0-alpha1/jobs/dropped', { body }));
     await world.pass('1h2s');
     expect(await world.sidecar.jobs.get('dropped')).toMatchObject({ runs: 1, lastRun: { outcome: 'dropped' } });
   });
@@ -139,7 +141,7 @@ describe.each(STORES)('run, state in %s', (_store, start) => {
   test('retries as the policy says, and returns to the schedule when it has failed for good', async () => {
     await using world = await start();
     const { jobs } = world.sidecar;
-    await jobs.schedule('report', { ...HOURLY, failurePolicy: { constant: { maxRetries: 2, interval: '1m' } } });
+    await jobs.schedule('report', { ...HOURLY, retry: { maxRetries: 2, delay: '1m', factor: 1 } });
     world.run = fail;
     await jobs.run('report');
     await world.pass('10m');
@@ -155,7 +157,7 @@ describe.each(STORES)('run, state in %s', (_store, start) => {
   test('retries a failed run at once, which is then that run', async () => {
     await using world = await start();
     const { jobs } = world.sidecar;
-    await jobs.schedule('report', { ...HOURLY, failurePolicy: { constant: { maxRetries: 3, interval: '30m' } } });
+    await jobs.schedule('report', { ...HOURLY, retry: { maxRetries: 3, delay: '30m', factor: 1 } });
     world.run = fail;
     await world.pass('1h');
     await jobs.run('report');
@@ -304,7 +306,7 @@ describe.each(STORES)('pause, state in %s', (_store, start) => {
   test('holds back the retries of a failed run, and a run that was asked for still comes', async () => {
     await using world = await start();
     const { jobs } = world.sidecar;
-    await jobs.schedule('report', { ...HOURLY, failurePolicy: { constant: { maxRetries: 9, interval: '1m' } } });
+    await jobs.schedule('report', { ...HOURLY, retry: { maxRetries: 9, delay: '1m', factor: 1 } });
     world.run = fail;
     await world.pass('61m');
     await jobs.pause('report');
@@ -354,7 +356,7 @@ describe.each(STORES)('pause, state in %s', (_store, start) => {
     await using world = await start();
     const { jobs } = world.sidecar;
     const names = Array.from({ length: 200 }, (_, index) => `job-${index}`);
-    await Promise.all(names.map((name) => jobs.schedule(name, { schedule: '@every 10s', failurePolicy: NO_RETRY })));
+    await Promise.all(names.map((name) => jobs.schedule(name, { schedule: '@every 10s', retry: NO_RETRY })));
     let asked = 0;
     for (let second = 0; second < 60; second++) {
       await Promise.all(

@@ -47,17 +47,17 @@ describe('a job that is scheduled by its definition', () => {
     expect((await jobs.listPage()).jobs).toEqual([]);
   });
 
-  test('has the failure policy of its definition, unless it is given one', async () => {
-    const fail = defineJob('fail-*', { failurePolicy: { drop: {} } }, () => {
+  test('has the retries of its definition, unless it is given one', async () => {
+    const fail = defineJob('fail-*', { retry: { maxRetries: 0 } }, () => {
       throw new Error('no');
     });
     await using world = await running(fail);
     const { jobs } = world.sidecar;
     await jobs.schedule(fail, { id: 'once', dueTime: '1s' });
-    await jobs.schedule(fail, { id: 'twice', dueTime: '1s', failurePolicy: { constant: { maxRetries: 1 } } });
+    await jobs.schedule(fail, { id: 'twice', dueTime: '1s', retry: { maxRetries: 1, delay: 0, factor: 1 } });
     await world.clock.advance('1m');
     expect(world.lines.filter((line) => /jobRetrying|jobDropped|jobFailed/.test(line))).toEqual([
-      'jobDropped fail-once 1',
+      'jobFailed fail-once 1',
       'jobRetrying fail-twice 1',
       'jobFailed fail-twice 2',
     ]);
@@ -110,12 +110,12 @@ describe('the schema of a job', () => {
   });
 
   test('fails the run of a job whose data came by its name', async () => {
-    const reminder = defineJob('reminder-*', { schema, failurePolicy: { drop: {} } }, () => undefined);
+    const reminder = defineJob('reminder-*', { schema, retry: { maxRetries: 0 } }, () => undefined);
     await using world = await running(reminder);
-    await world.sidecar.jobs.schedule('reminder-1', { dueTime: '1s', data: {}, failurePolicy: { drop: {} } });
+    await world.sidecar.jobs.schedule('reminder-1', { dueTime: '1s', data: {}, retry: { maxRetries: 0 } });
     await world.clock.advance('1s');
-    expect(world.lines).toContain('jobDropped reminder-1 1');
-    expect(world.events.at(-2)?.info['reason']).toMatch(
+    expect(world.lines).toContain('jobFailed reminder-1 1');
+    expect(world.events.at(-1)?.info['reason']).toMatch(
       /the data of job "reminder-1" does not fit the schema: invoice: /,
     );
   });

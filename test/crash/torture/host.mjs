@@ -169,7 +169,7 @@ async function repeatedly(perSecond, run) {
   }
 }
 
-const failurePolicy = { constant: { maxRetries: 1_000, interval: '50ms' } };
+const retry = { maxRetries: 1_000, delay: '50ms', factor: 1 };
 for (const topic of [...topics, ...orderedTopics])
   void repeatedly(5, (count) => {
     const id = `${topic}-${life}-${count}`;
@@ -178,7 +178,7 @@ for (const topic of [...topics, ...orderedTopics])
 void repeatedly(8, (count) => {
   const delayMs = Math.floor(Math.random() * 2_000);
   const dueTime = count % 2 === 0 ? `${delayMs}ms` : new Date(Date.now() + delayMs).toISOString();
-  return call('schedule', `j-${life}-${count}`, () => jobs.schedule(`j-${life}-${count}`, { dueTime, failurePolicy }));
+  return call('schedule', `j-${life}-${count}`, () => jobs.schedule(`j-${life}-${count}`, { dueTime, retry }));
 });
 void repeatedly(4, (count) => {
   const instanceId = `w-${life}-${count}`;

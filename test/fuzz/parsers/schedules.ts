@@ -186,6 +186,8 @@ function checkPlan(fields: JobFields, at: number, wire: WireName): void {
       everyTick,
       maxCrashes: 3,
       keepFailedMs: 7 * 24 * 3_600_000,
+      isFinal: false,
+      random: () => 0.5,
     };
     const next = within(LIMIT_MS, 'what follows', () => afterAttempt(present, end));
     if (next.kind === 'gone') return;

@@ -2,10 +2,17 @@ import { SidecarError } from '../../../errors.ts';
 import type { Duration } from '../../../util/duration.ts';
 import { duration } from '../../../util/duration-option.ts';
 import { checkFunction } from '../../../util/known-fields.ts';
-import { ANYTHING, checkOptions, invalidConfiguration, type OptionFields } from '../../../util/option-fields.ts';
+import {
+  ANYTHING,
+  checkOptions,
+  invalidConfiguration,
+  type OptionError,
+  type OptionFields,
+} from '../../../util/option-fields.ts';
+import { checkRetry, type RetryOptions } from '../../../util/retry-options.ts';
 import { shown } from '../../../util/shown.ts';
 import { checkSchema, invalidData, isPromise, parseWith, type StandardSchema } from '../../../util/standard-schema.ts';
-import type { JobFailurePolicy, JobHandler } from './job.ts';
+import type { JobHandler, JobRetryOptions } from './job.ts';
 
 /** Options of `defineJob` that all jobs may have. @public */
 export interface JobDefinitionOptions<Input = unknown, Output = Input> {
@@ -14,8 +21,11 @@ export interface JobDefinitionOptions<Input = unknown, Output = Input> {
    * makes of them. Default: nothing is checked.
    */
   readonly schema?: StandardSchema<Input, Output> | undefined;
-  /** Default: 3 retries, 1 second apart. */
-  readonly failurePolicy?: JobFailurePolicy | undefined;
+  /**
+   * When and how often a run that failed is tried again. All but `retryIf` is kept with the job, and can be set anew by
+   * `Jobs.schedule`. Default: 3 retries, 1 second apart; with an object, the defaults of {@link RetryOptions}.
+   */
+  readonly retry?: RetryOptions | undefined;
   /**
    * How long after the begin of a run its signal fires; 0 for never. The run still lasts until the function returns,
    * and the job's next run waits for that. Default 0.
@@ -56,7 +66,7 @@ const FIELDS: OptionFields<RecurringJobOptions> = {
   dueTime: ANYTHING,
   data: ANYTHING,
   schema: ANYTHING,
-  failurePolicy: ANYTHING,
+  retry: ANYTHING,
   timeout: duration(),
 };
 
@@ -109,12 +119,27 @@ export function defineJob(
     given.length < 2 ? [{}, given[0] as JobHandler<never>] : (given as [JobDefinition['options'], JobHandler<never>]);
   const job = `job ${JSON.stringify(name)}`;
   checkFunction(handler, `the handler of ${job}`);
+  refuseFailurePolicy(`options of ${job}`, Object(options), invalidConfiguration);
   checkOptions<object>(`options of ${job}`, options, FIELDS);
+  checkRetry(options.retry, `retry in options of ${job}`, invalidConfiguration);
   checkSchema(options.schema, `schema in options of ${job}`);
   if (options.schedule !== undefined) checkRecurring(name, options);
   else if ('data' in options || 'dueTime' in options)
     throw invalidConfiguration(`${job} has no schedule: its data and dueTime are those of jobs.schedule`);
   return { kind: 'job', name, options, handler };
+}
+
+/** Code has the retries that all blocks have; the API has those of Dapr. */
+export function refuseFailurePolicy(what: string, options: object, error: OptionError): void {
+  if ('failurePolicy' in options)
+    throw error(`${what}: unknown field "failurePolicy": expected retry, such as { maxRetries: 5, delay: '1m' }`);
+}
+
+/** The retries that are kept with a job: a function cannot be. */
+export function keptRetry(retry: RetryOptions | undefined): JobRetryOptions | undefined {
+  if (retry === undefined) return undefined;
+  const { retryIf: _notKept, ...rest } = retry;
+  return rest;
 }
 
 function checkRecurring(name: string, { data, schema }: RecurringJobOptions<unknown, unknown>): void {

@@ -1,14 +1,8 @@
 import type { IfJobExists, JobOutcome } from '../../../timed/job.ts';
+import type { RetryInfo, RetryOptions } from '../../../util/retry-options.ts';
 
-/**
- * The handling of a failed run. `constant` retries up to `maxRetries` times (`null` or unset: without limit), at an
- * `interval` such as `200ms` or `2m` (default: at once). `drop` gives up after the first failure.
- *
- * @public
- */
-export type JobFailurePolicy =
-  | { readonly constant: { readonly maxRetries?: number | null | undefined; readonly interval?: string | undefined } }
-  | { readonly drop: Readonly<Record<string, never>> };
+/** The retries that are kept with a job: {@link RetryOptions} without the function, which `defineJob` takes. @public */
+export type JobRetryOptions = Omit<RetryOptions, 'retryIf'>;
 
 /** A job to schedule. At least one of `schedule` and `dueTime` is needed. @public */
 export interface JobOptions {
@@ -32,8 +26,11 @@ export interface JobOptions {
   readonly ifExists?: IfJobExists | undefined;
   /** The HTTP API's form of `ifExists`: `true` is `replace`, `false` is `fail`. Excludes `ifExists`. */
   readonly overwrite?: boolean | undefined;
-  /** Default: 3 retries, 1 second apart. */
-  readonly failurePolicy?: JobFailurePolicy | undefined;
+  /**
+   * When and how often a run that failed is tried again. Default: that of the definition, else 3 retries, 1 second apart;
+   * with an object, the defaults of {@link RetryOptions}.
+   */
+  readonly retry?: JobRetryOptions | undefined;
 }
 
 /** A job to schedule with the function of its definition; the data are optional if their type allows `undefined`. @public */
@@ -54,8 +51,8 @@ export interface JobInfo {
   readonly repeats?: number;
   /** As set. */
   readonly ttl?: string;
-  /** As set. */
-  readonly failurePolicy?: JobFailurePolicy;
+  /** The retries of a run; absent if they were not set. A policy of the HTTP API that drops a job has no retries. */
+  readonly retry?: RetryInfo;
   /**
    * When it runs next or is retried, in milliseconds since 1970; in the past while it waits or runs. Of a paused job:
    * when it would, so in the past if it will as soon as it is resumed. Absent if it has failed for good.

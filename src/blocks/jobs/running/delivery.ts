@@ -5,6 +5,7 @@ import type { StoredJob } from '../../../timed/job.ts';
 import type { Due } from '../../../timed/running/stored-jobs.ts';
 import type { AttemptOutcome, Target, Targets } from '../../../timed/running/target.ts';
 import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
+import { isWorthRetrying } from '../../../util/retry-options.ts';
 import { isPromise, parseWith } from '../../../util/standard-schema.ts';
 import type { Work } from '../../../util/work.ts';
 import type { Workplace } from '../../../util/workplaces.ts';
@@ -117,16 +118,19 @@ export class JobDelivery implements Targets {
   }
 
   /** A run that a stop breaks off has not failed. */
-  #failed(failure: Failure): AttemptOutcome {
-    return { kind: this.#calls.areEnding ? 'brokenOff' : 'failed', ...failure };
+  #failed(failure: Failure, isFinal = false): AttemptOutcome {
+    return this.#calls.areEnding ? { kind: 'brokenOff', ...failure } : { kind: 'failed', ...failure, isFinal };
+  }
+
+  #isFinal({ retryIf }: RegisteredHandler, job: string, error: unknown): boolean {
+    const onError = (thrown: unknown): void =>
+      this.#deps.logger.error({ job, error: thrown }, 'retryIf of a job failed: the run will be tried again');
+    return retryIf !== undefined && !isWorthRetrying(retryIf, error, onError);
   }
 
   /** Waits for the function without limit: the job's next run must not begin before it returns. */
-  #runInCode(
-    { handler, timeLimitMs, pattern, schema }: RegisteredHandler,
-    job: StoredJob,
-    text: string | undefined,
-  ): Promise<AttemptOutcome> {
+  #runInCode(registered: RegisteredHandler, job: StoredJob, text: string | undefined): Promise<AttemptOutcome> {
+    const { handler, timeLimitMs, pattern, schema } = registered;
     const run = async (): Promise<AttemptOutcome> => {
       const call = this.#calls.begin(job.name, timeLimitMs, () => ({ job: job.name, attempt: job.failures + 1 }));
       try {
@@ -136,7 +140,7 @@ export class JobDelivery implements Targets {
         await this.#deps.apart()(() => handler(data, new Context(job, call)));
         return DONE;
       } catch (error) {
-        return this.#failed(thrown(error));
+        return this.#failed(thrown(error), this.#isFinal(registered, job.name, error));
       } finally {
         this.#calls.end(call);
       }

@@ -10,6 +10,8 @@ export interface HandledJob {
   readonly schema: StandardSchema | undefined;
   /** In milliseconds; 0 for no limit. */
   readonly timeLimitMs: number;
+  /** Whether to try again after what was thrown. */
+  readonly retryIf: ((thrown: unknown) => boolean) | undefined;
 }
 
 /** A function, and the name or pattern of its jobs. */

@@ -37,22 +37,18 @@ const NOW = { dueTime: '0s' };
 test('a job that ends the process fails after 3 runs that are known to have done so, with a reason that says so', async () => {
   const lives = new JobLives(forever);
   const { sidecar } = await lives.next();
-  await sidecar.jobs.schedule('poison', { ...NOW, failurePolicy: { drop: {} } });
+  await sidecar.jobs.schedule('poison', { ...NOW, retry: { maxRetries: 0 } });
   for (const runs of [1, 2, 3, 4]) await lives.after(runs);
-  await untilLength(lives.events, 2);
-  expect(lives.events).toEqual([
-    '5 jobDropped poison: the process ended 3 times in a row while it ran',
-    '5 jobEnded poison',
-  ]);
+  await untilLength(lives.events, 1);
+  expect(lives.events).toEqual(['5 jobFailed poison: the process ended 3 times in a row while it ran']);
   expect(lives.seen).toEqual([1, 2, 3, 4].map((life) => `${life} poison 1`));
-  expect(await lives.keys('poison')).toEqual([]);
 });
 
 test('the retries that its policy grants may each end the process once more', async () => {
   const lives = new JobLives(forever);
   const { sidecar } = await lives.next();
-  const failurePolicy = { constant: { maxRetries: 2, interval: '10ms' } };
-  await sidecar.jobs.schedule('poison', { ...NOW, failurePolicy });
+  const retry = { maxRetries: 2, delay: '10ms', factor: 1 } as const;
+  await sidecar.jobs.schedule('poison', { ...NOW, retry });
   for (const runs of [1, 2, 3, 4, 5, 6]) await lives.after(runs);
   await untilLength(lives.events, 3);
   expect(lives.events).toEqual([
@@ -66,7 +62,7 @@ test('the retries that its policy grants may each end the process once more', as
 test('without a limit of retries it fails for good after twice as many', async () => {
   const lives = new JobLives(forever, { jobs: { maxCrashes: 2 } });
   const { sidecar } = await lives.next();
-  await sidecar.jobs.schedule('poison', { ...NOW, failurePolicy: { constant: {} } });
+  await sidecar.jobs.schedule('poison', { ...NOW, retry: { maxRetries: 'unlimited', delay: 0, factor: 1 } });
   for (const runs of [1, 2, 3, 4, 5]) await lives.after(runs);
   await untilLength(lives.events, 3);
   expect(lives.events.slice(2)).toEqual(['6 jobFailed poison: the process ended 4 times in a row while it ran']);
@@ -75,14 +71,14 @@ test('without a limit of retries it fails for good after twice as many', async (
 test('a job that repeats ends the process once for each tick after that, until a run of it ends', async () => {
   const lives = new JobLives((_run, life) => (life < 6 ? forever() : undefined), { jobs: { maxCrashes: 1 } });
   const { sidecar } = await lives.next();
-  await sidecar.jobs.schedule('poison', { ...NOW, schedule: '@every 50ms', failurePolicy: { drop: {} } });
+  await sidecar.jobs.schedule('poison', { ...NOW, schedule: '@every 50ms', retry: { maxRetries: 0 } });
   for (const runs of [1, 2, 3, 4, 5]) await lives.after(runs);
   await expect.poll(() => lives.events.length).toBeGreaterThan(4);
   expect(lives.events.slice(0, 5)).toEqual([
-    '3 jobDropped poison: the process ended while it ran',
-    '4 jobDropped poison: the process ended 2 times in a row while it ran',
-    '5 jobDropped poison: the process ended 3 times in a row while it ran',
-    '6 jobDropped poison: the process ended 4 times in a row while it ran',
+    '3 jobFailed poison: the process ended while it ran',
+    '4 jobFailed poison: the process ended 2 times in a row while it ran',
+    '5 jobFailed poison: the process ended 3 times in a row while it ran',
+    '6 jobFailed poison: the process ended 4 times in a row while it ran',
     '6 jobCompleted poison',
   ]);
   lives.kill();
@@ -96,7 +92,7 @@ test('jobs that ran beside it go on, and are not taken for it', async () => {
   };
   const lives = new JobLives(work);
   const { sidecar } = await lives.next();
-  for (const name of ['a', 'poison', 'z']) await sidecar.jobs.schedule(name, { ...NOW, failurePolicy: { drop: {} } });
+  for (const name of ['a', 'poison', 'z']) await sidecar.jobs.schedule(name, { ...NOW, retry: { maxRetries: 0 } });
   for (const runs of [3, 6, 9]) await lives.after(runs);
   // From now on one after the other.
   await expect.poll(() => lives.seen.includes('4 poison 1')).toBe(true);
@@ -105,7 +101,7 @@ test('jobs that ran beside it go on, and are not taken for it', async () => {
   await expect.poll(() => lives.events.includes('5 jobCompleted z')).toBe(true);
   expect(lives.events.filter((line) => /^[45]/.test(line) && !line.includes('jobEnded'))).toEqual([
     '4 jobCompleted a',
-    '5 jobDropped poison: the process ended 3 times in a row while it ran',
+    '5 jobFailed poison: the process ended 3 times in a row while it ran',
     '5 jobCompleted z',
   ]);
 });
@@ -113,7 +109,7 @@ test('jobs that ran beside it go on, and are not taken for it', async () => {
 test('a stop in order is no crash, however long the run would take', async () => {
   const lives = new JobLives(forever, { stopTimeout: 20, jobs: { maxCrashes: 1 } });
   let life = await lives.next();
-  await life.sidecar.jobs.schedule('long', { ...NOW, failurePolicy: { drop: {} } });
+  await life.sidecar.jobs.schedule('long', { ...NOW, retry: { maxRetries: 0 } });
   for (const runs of [1, 2, 3, 4]) {
     await untilLength(lives.seen, runs);
     await life.sidecar.stop();
@@ -131,7 +127,7 @@ test('a run that ends begins the count anew, and a failure is one', async () => 
     },
   );
   const { sidecar } = await lives.next();
-  await sidecar.jobs.schedule('poison', { ...NOW, failurePolicy: { constant: { maxRetries: 9, interval: '10ms' } } });
+  await sidecar.jobs.schedule('poison', { ...NOW, retry: { maxRetries: 9, delay: '10ms', factor: 1 } });
   // The second run of the third process is the first one that ends the process without being known.
   for (const runs of [1, 2, 4, 5, 6]) await lives.after(runs);
   await untilLength(lives.events, 2);
@@ -144,7 +140,7 @@ test('a run that ends begins the count anew, and a failure is one', async () => 
 test('maxCrashes 0 switches it off', async () => {
   const lives = new JobLives(forever, { jobs: { maxCrashes: 0 } });
   const { sidecar } = await lives.next();
-  await sidecar.jobs.schedule('poison', { ...NOW, failurePolicy: { drop: {} } });
+  await sidecar.jobs.schedule('poison', { ...NOW, retry: { maxRetries: 0 } });
   for (const runs of [1, 2, 3, 4, 5, 6, 7]) await lives.after(runs);
   await untilLength(lives.seen, 8);
   expect(lives.events).toEqual([]);
@@ -178,12 +174,12 @@ test('the log tells which job runs again', async () => {
 test('a pause during a counted run leaves the count as it is', async () => {
   const lives = new JobLives(forever, { jobs: { maxCrashes: 1 } });
   const { sidecar } = await lives.next();
-  await sidecar.jobs.schedule('poison', { ...NOW, failurePolicy: { drop: {} } });
+  await sidecar.jobs.schedule('poison', { ...NOW, retry: { maxRetries: 0 } });
   const second = await lives.after(1);
   await untilLength(lives.seen, 2);
   await second.sidecar.jobs.pause('poison');
   const third = await lives.next();
   await third.sidecar.jobs.resume('poison');
-  await untilLength(lives.events, 2);
-  expect(lives.events[0]).toBe('3 jobDropped poison: the process ended while it ran');
+  await untilLength(lives.events, 1);
+  expect(lives.events[0]).toBe('3 jobFailed poison: the process ended while it ran');
 });

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { type HandledJob, JobHandlers } from '../../../../src/blocks/jobs/running/handlers.ts';
 
-const named = (name: string): HandledJob => ({ handler: () => name, schema: undefined, timeLimitMs: 0 });
+const named = (name: string): HandledJob => ({
+  handler: () => name,
+  schema: undefined,
+  timeLimitMs: 0,
+  retryIf: undefined,
+});
 
 describe('handlers of jobs', () => {
   test.each<[job: string, handler: string | undefined]>([

@@ -68,8 +68,8 @@ describe('a run in code that takes long', () => {
     await using world = await new JobsWorld().start();
     const gate = new Gate();
     await world.sidecar.jobs.register(defineJob('*', { timeout: 1_000 }, gate.pass));
-    const failurePolicy = { constant: { maxRetries: 1, interval: '10s' } };
-    await world.sidecar.jobs.schedule('slow', { dueTime: '1s', failurePolicy });
+    const retry = { maxRetries: 1, delay: '10s', factor: 1 } as const;
+    await world.sidecar.jobs.schedule('slow', { dueTime: '1s', retry });
     await world.clock.advance('1m');
     gate.runs[0]?.end(new Error('too late'));
     await world.clock.advance('9s');
@@ -181,7 +181,7 @@ describe('a run that is under way at a stop', () => {
           reject(signal.reason);
         });
       });
-    await world.sidecar.jobs.schedule('slow', { dueTime: '1s', failurePolicy: { drop: {} } });
+    await world.sidecar.jobs.schedule('slow', { dueTime: '1s', retry: { maxRetries: 0 } });
     await world.clock.advance('1s');
     const stopped = world.sidecar.stop();
     await world.clock.advance('4999ms');
@@ -223,7 +223,7 @@ describe('a run that is under way at a stop', () => {
     await sidecar.ready();
     // An open connection makes the stop wait for its end.
     await sidecar.invocation.invoke('other', 'POST', 'other');
-    await sidecar.jobs.schedule('bill', { dueTime: '0s', failurePolicy: { drop: {} } });
+    await sidecar.jobs.schedule('bill', { dueTime: '0s', retry: { maxRetries: 0 } });
     await expect.poll(() => runs).toEqual(['/job/bill']);
     await sidecar.stop();
     expect(failed).toEqual([]);

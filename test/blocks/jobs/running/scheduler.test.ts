@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { request } from '../../../../src/http/message.ts';
 import { defineJob } from '../../../../src/index.ts';
 import { JobsWorld, jobsWorld, timeOf } from '../../../support/jobs-world.ts';
 
@@ -97,13 +98,10 @@ describe('jobs run', () => {
       await new Promise<void>((resolve) => world.clock.setTimeout(resolve, 300));
       if (world.seen.length === 2 && attempt === 1) fail();
     };
-    await world.sidecar.jobs.schedule('thrice', { schedule: '@every 1s', repeats: 3, failurePolicy: { drop: {} } });
+    await world.sidecar.jobs.schedule('thrice', { schedule: '@every 1s', repeats: 3, retry: { maxRetries: 0 } });
     await world.clock.advance('10s');
     expect(world.times).toEqual(['00:00:01', '00:00:02', '00:00:03'].map((time) => `2026-01-01T${time}`));
-    expect(world.lines.filter((line) => /Dropped|Ended/.test(line))).toEqual([
-      'jobDropped thrice 1',
-      'jobEnded thrice finished',
-    ]);
+    expect(world.lines.filter((line) => /Dropped|Ended/.test(line))).toEqual(['jobEnded thrice finished']);
   });
 
   test('ttl: @every 1s with 3s runs three times; then it is gone', async () => {
@@ -193,10 +191,8 @@ describe('jobs that fail', () => {
   ])('%s', async (_what, failurePolicy, seconds) => {
     await using world = await jobsWorld();
     world.run = fail;
-    await world.sidecar.jobs.schedule('bad', {
-      dueTime: '1s',
-      ...(failurePolicy && { failurePolicy: failurePolicy as never }),
-    });
+    const body = { dueTime: '1s', failurePolicy };
+    await world.sidecar.handle(request('POST', '/v1.0-alpha1/jobs/bad', { body }));
     await world.clock.advance('1h');
     expect(world.times).toEqual(seconds.map((second) => `2026-01-01T00:00:0${second}`));
     expect(world.seen.map(({ attempt }) => attempt)).toEqual(seconds.map((_, index) => index + 1));
@@ -212,8 +208,8 @@ describe('jobs that fail', () => {
   test('constant without max_retries is tried without end, and the next tick waits', async () => {
     await using world = await jobsWorld();
     world.run = (_, { attempt }) => (attempt < 100 ? fail() : undefined);
-    const failurePolicy = { constant: { maxRetries: null, interval: '3s' } };
-    await world.sidecar.jobs.schedule('stubborn', { schedule: '@every 1s', repeats: 2, failurePolicy });
+    const retry = { maxRetries: 'unlimited', delay: '3s', factor: 1 } as const;
+    await world.sidecar.jobs.schedule('stubborn', { schedule: '@every 1s', repeats: 2, retry });
     await world.clock.advance('5m');
     expect(world.seen.filter(({ attempt }) => attempt === 1).map(({ dueAt }) => dueAt)).toEqual([
       '2026-01-01T00:00:01',
@@ -241,8 +237,8 @@ describe('jobs that fail', () => {
   test('attempts are kept over a restart', async () => {
     await using world = await jobsWorld();
     world.run = fail;
-    const failurePolicy = { constant: { maxRetries: 2, interval: '1m' } };
-    await world.sidecar.jobs.schedule('bad', { dueTime: '1s', failurePolicy });
+    const retry = { maxRetries: 2, delay: '1m', factor: 1 } as const;
+    await world.sidecar.jobs.schedule('bad', { dueTime: '1s', retry });
     await world.clock.advance('2s');
     await world.restart('10s');
     await world.clock.advance('1h');
@@ -256,8 +252,8 @@ describe('jobs that fail', () => {
   test('retries end with the job: none after its ttl', async () => {
     await using world = await jobsWorld();
     world.run = fail;
-    const failurePolicy = { constant: { interval: '2s' } };
-    await world.sidecar.jobs.schedule('bad', { schedule: '@every 1s', ttl: '6s', failurePolicy });
+    const retry = { maxRetries: 'unlimited', delay: '2s', factor: 1 } as const;
+    await world.sidecar.jobs.schedule('bad', { schedule: '@every 1s', ttl: '6s', retry });
     await world.clock.advance('1h');
     expect(world.times.map((time) => time.slice(17))).toEqual(['01', '03', '05', '05', '06']);
     expect(await world.store.size()).toBe(0);

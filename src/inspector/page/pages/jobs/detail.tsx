@@ -47,7 +47,7 @@ function About({ reply: { job, data, nextRuns, recent } }: { readonly reply: Job
           'First run': job.dueTime,
           Repeats: job.repeats,
           Ends: job.ttl,
-          'Failure policy': policyOf(job.failurePolicy),
+          Retries: retriesOf(job.retry),
           Runs: count(job.runs),
           ...instantsOf(job),
           'Last attempt': <LastRun of={job.lastRun} />,
@@ -90,13 +90,11 @@ function instantsOf({ nextRunAt, isPaused, keptUntilAt }: JobReply['job']) {
   };
 }
 
-function policyOf(policy: JobReply['job']['failurePolicy']): string {
-  if (policy === undefined) return '3 retries, 1 second apart';
-  if ('drop' in policy) return 'dropped after the first failure';
-  const { maxRetries, interval } = policy.constant;
-  const times = maxRetries === undefined || maxRetries === null ? 'retries without limit' : `${maxRetries} retries`;
-  return interval === undefined ? `${times}, at once` : `${times}, ${interval} apart`;
+function retriesOf({ maxRetries, delayMs = 0, factor = 1 }: JobReply['job']['retry'] & object = DEFAULT): string {
+  return `${maxRetries}, the first after ${delayMs / 1000} s${factor > 1 ? `, then ${factor} times as long` : ''}`;
 }
+
+const DEFAULT = { maxRetries: 3, delayMs: 1000 };
 
 interface JobActionsProps {
   readonly job: JobReply['job'];
