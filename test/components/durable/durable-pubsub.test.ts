@@ -98,7 +98,13 @@ class Process {
   }
 }
 
-const ORIGIN = { topic: 'orders', group: 'shop', reason: 'declined', attempts: 4, deadAt: Date.parse('2026-01-01T00:00:00Z') };
+const ORIGIN = {
+  topic: 'orders',
+  group: 'shop',
+  reason: 'declined',
+  attempts: 4,
+  deadAt: Date.parse('2026-01-01T00:00:00Z'),
+};
 
 describe('durable pub/sub over restarts', () => {
   test('keeps where a dead letter comes from, beside its bytes, and over a retry', async () => {

@@ -7,7 +7,13 @@ import type { StateStore } from '../../../src/state/store.ts';
 import { virtualClock } from '../../../src/testing/virtual-clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 
-const ORIGIN = { topic: 'orders', group: 'shop', reason: 'declined', attempts: 1, deadAt: Date.parse('2026-01-01T00:00:00Z') };
+const ORIGIN = {
+  topic: 'orders',
+  group: 'shop',
+  reason: 'declined',
+  attempts: 1,
+  deadAt: Date.parse('2026-01-01T00:00:00Z'),
+};
 const LETTERS = Array.from({ length: 1_200 }, (_, number) => String(number));
 const clock = virtualClock();
 const logger = new RecordingLogger();

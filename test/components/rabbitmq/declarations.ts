@@ -95,7 +95,13 @@ export function declarations(port: () => number): void {
       const topic = newTopic();
       const { component, unsubscribed } = await openComponent(port(), { exchangeKind });
       const consumer = await Collector.join(component, { topic }, acknowledge);
-      const origin = { topic: 'orders', group: 'orders', reason: 'no', attempts: 4, deadAt: Date.parse('2026-01-01T00:00:00Z') };
+      const origin = {
+        topic: 'orders',
+        group: 'orders',
+        reason: 'no',
+        attempts: 4,
+        deadAt: Date.parse('2026-01-01T00:00:00Z'),
+      };
       const metadata = { routingKey: 'eu.north' };
       expect(await component.publish([textMessage(topic, 'a', { metadata, deadLetter: origin })])).toEqual([]);
       const [{ message } = { message: undefined }] = await consumer.expect(1);

@@ -96,7 +96,13 @@ export function interop(port: () => number): void {
     const { component } = await openComponent(port(), { messageTtl: 60_000 });
     const consumer = await Collector.join(component, { topic }, acknowledge);
     const dapr = await DaprLike.start(port(), { consumerID: 'dapp', topic });
-    const deadLetter = { topic: 'orders', group: 'orders', reason: 'no', attempts: 4, deadAt: Date.parse('2026-01-01T00:00:00Z') };
+    const deadLetter = {
+      topic: 'orders',
+      group: 'orders',
+      reason: 'no',
+      attempts: 4,
+      deadAt: Date.parse('2026-01-01T00:00:00Z'),
+    };
     await component.publish([textMessage(topic, 'alive'), textMessage(topic, 'dead', { deadLetter })]);
     const deliveries = await consumer.expect(2);
     await until('daprd has both', () => dapr.messages.length === 2);
