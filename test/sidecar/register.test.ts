@@ -164,6 +164,8 @@ describe('register', () => {
   test('defineSubscription refuses what is no topic, and no function', () => {
     expect(() => defineSubscription('orders' as never, {}, () => undefined)).toThrow('the topic of defineSubscription');
     expect(() => defineSubscription(orders, {}, 'ship' as never)).toThrow('the handler of topic "orders" is a string');
+    expect(() => defineSubscription(orders, 'ship' as never)).toThrow('the handler of topic "orders" is a string');
+    expect(() => defineSubscription(orders, undefined as never)).toThrow('the handler of topic "orders" is undefined');
     expect(() => defineSubscription(orders, { concurency: 1 } as never, () => undefined)).toThrow('did you mean');
   });
 });

@@ -31,8 +31,18 @@ export function defineSubscription<Output>(
   topic: TopicDefinition<unknown, Output>,
   options: SubscribeOptions,
   handler: TopicHandler<Output>,
+): SubscriptionDefinition;
+/** Names the function that gets the messages of a topic, without options. @public */
+export function defineSubscription<Output>(
+  topic: TopicDefinition<unknown, Output>,
+  handler: TopicHandler<Output>,
+): SubscriptionDefinition;
+export function defineSubscription<Output>(
+  topic: TopicDefinition<unknown, Output>,
+  ...given: readonly (SubscribeOptions | TopicHandler<Output>)[]
 ): SubscriptionDefinition {
   checkTopic(topic, 'the topic of defineSubscription');
+  const [options, handler] = (given.length < 2 ? [{}, ...given] : given) as [SubscribeOptions, TopicHandler<Output>];
   checkSubscribeOptions(topic.name, handler, options);
   return { kind: 'subscription', topic, options, handler };
 }
