@@ -39,6 +39,13 @@ export interface KeyValueStore extends OpenStore {
    */
   list?(prefix: string, page: { readonly after?: string; readonly limit: number }): Promise<readonly KeyedValue[]>;
 
+  /**
+   * Finds keys that begin with `prefix`, in no order, for an operator who looks at a store without `list`. Each key that
+   * exists all the while is on one page at least. A page has some more keys than `limit` at most, and may be empty although
+   * others follow. Resolves to `undefined` for a cursor that this store has not given. Absent: the store cannot.
+   */
+  scan?(prefix: string, page: { readonly cursor?: string; readonly limit: number }): Promise<KeyScanPage | undefined>;
+
   /** The events that transactions have left. Absent: the store has no place for them, and there is no outbox on it. */
   readonly outbox?: KeyValueOutbox;
 
@@ -62,6 +69,22 @@ export interface StoredValue {
 export interface KeyedValue extends StoredValue {
   /** The whole key, prefix included. */
   readonly key: string;
+}
+
+/** A key that a scan has found, without its value. @public */
+export interface ScannedKey extends Pick<StoredValue, 'etag' | 'expiresAt'> {
+  /** The whole key, prefix included. */
+  readonly key: string;
+  /** The size of the value as it is stored. */
+  readonly bytes: number;
+}
+
+/** A page of a scan. @public */
+export interface KeyScanPage {
+  /** The found keys, each once. */
+  readonly keys: readonly ScannedKey[];
+  /** For the next page; absent on the last one. */
+  readonly cursor?: string;
 }
 
 /**

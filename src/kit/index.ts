@@ -33,6 +33,7 @@ export type {
 } from '../components/configuration-store.ts';
 export type {
   KeyedValue,
+  KeyScanPage,
   KeyValueDefinition,
   KeyValueOperation,
   KeyValueOutbox,
@@ -41,6 +42,7 @@ export type {
   OutboxPage,
   PutValue,
   RemoveValue,
+  ScannedKey,
   StoredValue,
   WriteCondition,
   WriteOptions,

@@ -1,5 +1,6 @@
 import type { KeyedValue } from '../../components/key-value.ts';
 import { KEY_SEPARATOR } from '../../components/key-value-options.ts';
+import { isTooLong } from './key-prefix.ts';
 import type { OpenStateStore } from './open-state-store.ts';
 
 /** A range of the keys of an application, and how it is read. */
@@ -34,7 +35,8 @@ export async function* entriesOf(
 /**
  * Whether a request of the application can name this key. In a store without a prefix, those of other applications stand
  * beside its own, and so do those of Dapr's actors behind the prefix of the application: all of them have a separator.
+ * Dapr also saves values under an empty key, and longer ones.
  */
 export function canBeRequested(key: string): boolean {
-  return !key.includes(KEY_SEPARATOR);
+  return key !== '' && !key.includes(KEY_SEPARATOR) && !isTooLong(key);
 }

@@ -28,9 +28,14 @@ export function checkKey(storeName: string, key: unknown): asserts key is string
   if (key === '') throw malformed('a key is empty: expected a text that is not empty');
   if (key.includes(KEY_SEPARATOR)) throw illegalKey(storeName, key);
   if (!key.isWellFormed()) throw malformed(`key ${quoted(key)} has an unpaired surrogate: expected Unicode text`);
+  if (isTooLong(key))
+    throw malformed(
+      `key ${quoted(key)} has ${Buffer.byteLength(key)} bytes: at most ${MAX_STATE_KEY_BYTES} are accepted`,
+    );
+}
+
+/** Whether a key has more bytes than that of a request may have. */
+export function isTooLong(key: string): boolean {
   // A code unit takes at most three bytes.
-  if (key.length * 3 <= MAX_STATE_KEY_BYTES) return;
-  const size = Buffer.byteLength(key);
-  if (size > MAX_STATE_KEY_BYTES)
-    throw malformed(`key ${quoted(key)} has ${size} bytes: at most ${MAX_STATE_KEY_BYTES} are accepted`);
+  return key.length * 3 > MAX_STATE_KEY_BYTES && Buffer.byteLength(key) > MAX_STATE_KEY_BYTES;
 }

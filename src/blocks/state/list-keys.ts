@@ -1,3 +1,6 @@
+import type { KeyScanPage, ScannedKey } from '../../components/key-value.ts';
+import { SidecarError } from '../../errors.ts';
+import { compareKeys } from '../../state/keys.ts';
 import { checkLimit, checkNamePage } from '../../util/check-limit.ts';
 import { canBeRequested, entriesOf } from './entries.ts';
 import { keysNotListed, storeFailed } from './errors.ts';
@@ -10,7 +13,7 @@ export interface KeyListOptions {
   readonly prefix?: string;
   /** The `cursor` of the previous page. */
   readonly cursor?: string;
-  /** The maximum number of keys in a page, 1 to 1,000. Default 100. */
+  /** The maximum number of keys in a page, 1 to 1,000; a store that scans its keys may add some. Default 100. */
   readonly limit?: number;
 }
 
@@ -25,7 +28,7 @@ export interface ListedKey {
   readonly expiresAt?: number;
 }
 
-/** A page of keys in their order. */
+/** A page of keys in their order. The pages of a store that only scans its keys are in none, and may share keys. */
 export interface KeyPage {
   readonly keys: readonly ListedKey[];
   /** For the next page; absent on the last one. A page with a cursor may be empty. */
@@ -48,9 +51,11 @@ const MAX_READ = 2_000;
 export async function listKeys(store: OpenStateStore, options: KeyListOptions): Promise<KeyPage> {
   const { prefix = '', cursor, limit = DEFAULT_LIMIT } = options;
   if (prefix !== '') checkKey(store.name, prefix);
-  checkNamePage({ prefix, cursor });
   checkLimit(limit, MAX_LIMIT);
-  if (store.store.list === undefined) throw keysNotListed(store.name);
+  const { list, scan } = store.store;
+  if (list !== undefined) checkNamePage({ prefix, cursor });
+  else if (scan === undefined) throw keysNotListed(store.name);
+  const readPage = list === undefined ? scanPage : listPage;
   try {
     return await readPage(store, { prefix, cursor, limit });
   } catch (error) {
@@ -64,7 +69,23 @@ interface PageRequest {
   readonly limit: number;
 }
 
-async function readPage(store: OpenStateStore, { prefix, cursor, limit }: PageRequest): Promise<KeyPage> {
+async function scanPage(store: OpenStateStore, { prefix, cursor, limit }: PageRequest): Promise<KeyPage> {
+  const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+  const scan = async (): Promise<KeyScanPage | undefined> => store.store.scan?.(store.prefix + prefix, page);
+  const found = await store.call(scan, true);
+  if (found === undefined)
+    throw new SidecarError('ERR_INVALID_ARGUMENT', `cursor is ${JSON.stringify(cursor)}: expected that of a page`, {
+      argument: 'options.cursor',
+    });
+  const { length } = store.prefix;
+  const own = found.keys
+    .map((scanned) => ({ ...scanned, key: scanned.key.slice(length) }))
+    .filter(({ key }) => canBeRequested(key))
+    .sort((one, other) => compareKeys(one.key, other.key));
+  return { keys: own.map(listedKey), ...(found.cursor === undefined ? {} : { cursor: found.cursor }) };
+}
+
+async function listPage(store: OpenStateStore, { prefix, cursor, limit }: PageRequest): Promise<KeyPage> {
   const keys: ListedKey[] = [];
   let read = 0;
   let last = cursor;
@@ -73,12 +94,19 @@ async function readPage(store: OpenStateStore, { prefix, cursor, limit }: PageRe
     if (last !== undefined && (keys.length === limit || read === MAX_READ)) return { keys, cursor: last };
     read++;
     last = key;
-    if (!canBeRequested(key)) continue;
-    keys.push({
-      ...{ key, bytes: bytes.length },
-      ...(etag === undefined ? undefined : { etag }),
-      ...(expiresAt === undefined ? undefined : { expiresAt }),
-    });
+    if (canBeRequested(key)) keys.push(listedKey({ key, bytes: bytes.length, etag, expiresAt }));
   }
   return { keys };
 }
+
+/** Leaves out what is not there. */
+function listedKey({ key, bytes, etag, expiresAt }: Found): ListedKey {
+  return {
+    ...{ key, bytes },
+    ...(etag === undefined ? undefined : { etag }),
+    ...(expiresAt === undefined ? undefined : { expiresAt }),
+  };
+}
+
+/** A found key, in which members may be `undefined`. */
+type Found = Omit<ScannedKey, 'expiresAt'> & { readonly expiresAt?: number | undefined };

@@ -54,8 +54,9 @@ export interface SecretScopeInfo {
 }
 
 /**
- * `GET stores/keys?store=&prefix=&cursor=&limit=`: the keys that requests of the application can name, in their order. A
- * store that does not list its keys answers 500 (`ERR_STATE_STORE_NOT_SUPPORTED`).
+ * `GET stores/keys?store=&prefix=&cursor=&limit=`: the keys that requests of the application can name, in their order; on
+ * Redis each page is ordered by itself, and a key may be on two. A store that cannot list its keys answers 500
+ * (`ERR_STATE_STORE_NOT_SUPPORTED`).
  */
 export interface StateKeysReply {
   readonly keys: readonly StateKeyInfo[];

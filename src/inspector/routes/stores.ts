@@ -32,7 +32,8 @@ function describe({ state, locks, configuration, secrets }: StoreBlocks): readon
   return [
     ...state.stores.list().map((one): StoreInfo => {
       const { prefix: keyPrefix, isEncrypted } = state.store(one.definition.name);
-      return { ...baseOf(one), block: 'state', keyPrefix, isEncrypted, isListed: one.store.list !== undefined };
+      const isListed = one.store.list !== undefined || one.store.scan !== undefined;
+      return { ...baseOf(one), block: 'state', keyPrefix, isEncrypted, isListed };
     }),
     ...locks.stores.list().map((one): StoreInfo => {
       return { ...baseOf(one), block: 'lock', held: locks.held(one.definition.name).locks.length };

@@ -1,6 +1,13 @@
 import { isStateError, quote, StateError } from '../../../state/errors.ts';
 import type { ComponentContext } from '../../component.ts';
-import type { KeyValueOperation, KeyValueStore, StoredValue, WriteOptions, WriteOutcome } from '../../key-value.ts';
+import type {
+  KeyScanPage,
+  KeyValueOperation,
+  KeyValueStore,
+  StoredValue,
+  WriteOptions,
+  WriteOutcome,
+} from '../../key-value.ts';
 import { OutageLog } from '../../outage-log.ts';
 import { unreachableText } from '../../reconnector.ts';
 import { CallGroups } from '../../remote/call-groups.ts';
@@ -9,6 +16,7 @@ import type { RedisArgument } from '../driver.ts';
 import type { KeyRouter } from '../pubsub/key-router.ts';
 import type { Script } from '../scripts.ts';
 import { targetName } from '../target.ts';
+import { KeyScan } from './key-scan.ts';
 import { RedisOutbox } from './redis-outbox.ts';
 import { ReplicaWait } from './replica-wait.ts';
 import { FOREIGN, READ, WRITE } from './scripts.ts';
@@ -44,6 +52,7 @@ export class RedisKeyValue implements KeyValueStore {
   readonly #writes: CallGroups<Write, readonly WriteOutcome[]>;
   readonly #strongWrites: CallGroups<Write, readonly WriteOutcome[]>;
   readonly #strongOrder = new StrongOrder((keys) => this.#plainDone(keys));
+  readonly #scan: KeyScan;
   #closing: Promise<void> | undefined;
 
   constructor(settings: RedisKeyValueSettings, context: ComponentContext) {
@@ -61,6 +70,10 @@ export class RedisKeyValue implements KeyValueStore {
     const writes = { ...unlimited, send: (calls: readonly Write[]) => this.#writeAll(calls), sizeOf };
     this.#writes = new CallGroups(writes);
     this.#strongWrites = new CallGroups(writes);
+    this.#scan = new KeyScan({
+      run: (slot, called, args) => this.#runRead(slot, called, [[], args]),
+      nodes: () => this.#router.slotsOfNodes(),
+    });
     // The keys of a cluster lie on several nodes, and no script reaches two of them.
     if (!settings.target.isCluster)
       this.outbox = new RedisOutbox(context.appId, settings.name, (script, keys, args) =>
@@ -114,10 +127,21 @@ export class RedisKeyValue implements KeyValueStore {
   }
 
   async #readSlot(slot: number, keys: readonly string[]): Promise<Found> {
-    const read = (): Promise<unknown> => this.#run(this.#router, slot, READ, [keys, []]);
-    // If the connection was lost: a read can be repeated.
-    const found = await read().catch((error: Error) => (isStateError(error) ? Promise.reject(error) : read()));
-    return found as Found;
+    return (await this.#runRead(slot, READ, [keys, []])) as Found;
+  }
+
+  /** Runs a script that changes nothing: once more if the connection was lost. */
+  async #runRead(slot: number, called: Script, rest: ScriptArguments): Promise<unknown> {
+    const run = (): Promise<unknown> => this.#run(this.#router, slot, called, rest);
+    return run().catch((error: Error) => (isStateError(error) ? Promise.reject(error) : run()));
+  }
+
+  async scan(
+    prefix: string,
+    page: { readonly cursor?: string; readonly limit: number },
+  ): Promise<KeyScanPage | undefined> {
+    this.#checkOpen();
+    return this.#scan.page(prefix, page);
   }
 
   #valueAt(found: Found | Error, index: number, keys: readonly string[]): StoredValue | undefined {
@@ -231,12 +255,7 @@ export class RedisKeyValue implements KeyValueStore {
    *
    * @throws StateError, or ConnectionLostError when the script may have run.
    */
-  async #run(
-    router: KeyRouter,
-    slot: number,
-    called: Script,
-    [keys, args]: readonly [readonly string[], readonly RedisArgument[]],
-  ): Promise<unknown> {
+  async #run(router: KeyRouter, slot: number, called: Script, [keys, args]: ScriptArguments): Promise<unknown> {
     await router.ready(slot).catch((error: Error) => {
       throw new StateError('failed', unreachableText(router.name, error.message), error);
     });
@@ -258,6 +277,8 @@ export class RedisKeyValue implements KeyValueStore {
     await Promise.all([this.#router.close(), this.#strongRouter?.close()]);
   }
 }
+
+type ScriptArguments = readonly [keys: readonly string[], args: readonly RedisArgument[]];
 
 /** The reply to {@link READ}. */
 type Found = readonly (Buffer | null)[];

@@ -24,12 +24,25 @@ local function form(key)
   return 'none', false
 end`;
 
+/** When a key expires, in milliseconds since 1970; false for never. */
+const EXPIRY = `
+local now
+local function expiryOf(key)
+  local rest = redis.call('PTTL', key)
+  if rest < 0 then return false end
+  if not now then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+  return string.format('%.0f', now + rest)
+end`;
+
 /**
  * Returns three items for each key: its data, its version and the milliseconds since 1970 at which it expires; all
  * empty for one that does not exist. For a foreign one, the first is empty and the second its type.
  */
-export const READ: Script = script(`${FORM}
-local found, now = {}, nil
+export const READ: Script = script(`${FORM}${EXPIRY}
+local found = {}
 for i, key in ipairs(KEYS) do
   local at = 3 * i
   local value = redis.pcall('HMGET', key, 'data', 'version')
@@ -39,16 +52,26 @@ for i, key in ipairs(KEYS) do
     if kind == 'string' then data = redis.call('GET', key)
     elseif kind ~= 'none' then version = kind == 'hash' and '${FOREIGN}hash without the field data' or kind end
   end
-  local rest = data and redis.call('PTTL', key) or -1
-  local expires = false
-  if rest >= 0 then
-    if not now then
-      local time = redis.call('TIME')
-      now = time[1] * 1000 + math.floor(time[2] / 1000)
-    end
-    expires = string.format('%.0f', now + rest)
+  found[at - 2], found[at - 1], found[at] = data or false, version or false, data and expiryOf(key)
+end
+return found`);
+
+/**
+ * One step of a scan. ARGV: the cursor, the pattern of the keys, how many keys to look at. Returns the next cursor, and
+ * for each key of this format the key, the size of its data, its version and when it expires.
+ */
+export const SCAN: Script = script(`${FORM}${EXPIRY}
+local page = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', ARGV[3])
+local found = {page[1]}
+for _, key in ipairs(page[2]) do
+  local kind, version = form(key)
+  local bytes
+  if kind == 'string' then bytes = redis.call('STRLEN', key)
+  elseif kind == 'hash' and redis.call('HEXISTS', key, 'data') == 1 then bytes = redis.call('HSTRLEN', key, 'data') end
+  if bytes then
+    local at = #found
+    found[at + 1], found[at + 2], found[at + 3], found[at + 4] = key, bytes, version, expiryOf(key)
   end
-  found[at - 2], found[at - 1], found[at] = data or false, version or false, expires
 end
 return found`);
 

@@ -151,6 +151,20 @@ export class KeyRouter {
     this.#holders.set(slot, { host: host || (seed?.host ?? 'localhost'), port });
   }
 
+  /** The lowest slot of each node of a cluster, in order; outside of clusters, slot 0. */
+  async slotsOfNodes(): Promise<readonly number[]> {
+    if (!this.#deps.target.isCluster) return [0];
+    await this.ready(0);
+    const lowest = new Map<string, number>();
+    for (const [from, , [host, port]] of (await this.send(0, ['CLUSTER', 'SLOTS'])) as readonly SlotRange[]) {
+      const holder = { host: String(host ?? ''), port };
+      this.moved(from, holder);
+      const name = `${holder.host}:${port}`;
+      lowest.set(name, Math.min(from, lowest.get(name) ?? from));
+    }
+    return [...lowest.values()].sort((one, other) => one - other);
+  }
+
   /** Opens a connection of its own to the node of a slot. */
   async openFor(slot: number, signal: AbortSignal): Promise<RedisClient> {
     const holder = this.#holders.get(slot);
@@ -235,6 +249,9 @@ export class KeyRouter {
     await Promise.all([this.#first, ...this.#nodes.values()].map((endpoint) => endpoint.close()));
   }
 }
+
+/** An element of the reply to `CLUSTER SLOTS`: the first and the last slot, the node that holds them, its replicas. */
+type SlotRange = readonly [from: number, to: number, holder: readonly [host: Buffer | null, port: number]];
 
 function isElsewhere(error: unknown): boolean {
   return movedTo(error) !== undefined || askedOf(error) !== undefined || isBetweenNodes(error);

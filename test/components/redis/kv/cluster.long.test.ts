@@ -49,6 +49,26 @@ describe.runIf(hasRedis())('values in a Redis cluster', () => {
     await store.close();
   });
 
+  test('keys of all nodes are found by a scan, page by page', async () => {
+    const store = await open();
+    const prefix = `scanned-${randomUUID().slice(0, 8)}||`;
+    const keys = Array.from({ length: 1_000 }, () => prefix + randomUUID());
+    await store.write(
+      keys.map((key) => put(key, '1')),
+      { atomic: false },
+    );
+    const found = new Set<string>();
+    let pages = 0;
+    for (let cursor: string | undefined; pages === 0 || cursor !== undefined; pages++) {
+      const page = await store.scan?.(prefix, { limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+      for (const { key } of page?.keys ?? []) found.add(key);
+      cursor = page?.cursor;
+    }
+    expect([...found].sort()).toEqual([...keys].sort());
+    expect(pages).toBeGreaterThan(3);
+    await store.close();
+  });
+
   test('a transaction over several slots is refused, and nothing of it is written', async () => {
     await using world = await startStateWorld({ components: [redisStateStore('redis', connection())] });
     const [tag, ...names] = [newTag(), randomUUID(), randomUUID(), randomUUID()];
