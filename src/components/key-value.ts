@@ -152,7 +152,7 @@ export type WriteOutcome =
 
 /** An event that a transaction has left to be published. @public */
 export interface OutboxEvent {
-  /** Unique in the store. Of two transactions of one process, the later one has the greater IDs. */
+  /** Unique in the store. Of two transactions of one process, the later one has the greater IDs, and those of one ascend. */
   readonly id: string;
   /** The event, in a form that only the building block knows. */
   readonly bytes: Uint8Array;
@@ -168,7 +168,8 @@ export interface OutboxPage {
 
 /**
  * The events that transactions have left, until they are published. They are in the order of the commits, as far as
- * these change the same keys, and those of one commit in the order in which they were given.
+ * these change the same keys, and those of one commit in the order in which they were given. A store that cannot tell the
+ * order of commits has them in the order of their IDs, and `lastId`.
  *
  * @public
  */
@@ -180,6 +181,11 @@ export interface KeyValueOutbox {
   read(cursor?: string): Promise<OutboxPage>;
   /** Removes published events; those that are no more are no error. */
   remove(ids: readonly string[]): Promise<void>;
+  /**
+   * The greatest ID, in the order of the code points; `undefined` if there are no events. Present: events are in the order
+   * of their IDs, so those of a new process must be greater than what is there.
+   */
+  lastId?(): Promise<string | undefined>;
 }
 
 /** How the keys of an application are distinguished from those of others; see `keyPrefix` of {@link StateStoreOptions}. @public */

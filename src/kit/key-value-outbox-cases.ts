@@ -46,17 +46,36 @@ export const outboxCases: readonly KeyValueCase[] = [
     'outbox',
   ),
   onKeyValue(
-    'has the events of one key in the order of the commits, whatever clock their IDs are from',
+    'has the events of one key in the order of the commits: of whatever clock their IDs are, or of the IDs',
     async (store) => {
-      for (const id of ['5', '3', '4', '1', '2'])
+      const byIds = outboxOf(store).lastId !== undefined;
+      const order = byIds ? ['1', '2', '3', '4', '5'] : ['5', '3', '4', '1', '2'];
+      const [first = '', second = '', ...others] = order;
+      for (const id of order)
         await store.write([put('a', id)], { atomic: true, events: [event(`${id}-1`), event(`${id}-2`)] });
       assert.deepEqual(
         await idsIn(store),
-        ['5', '3', '4', '1', '2'].flatMap((id) => [`${id}-1`, `${id}-2`]),
+        order.flatMap((id) => [`${id}-1`, `${id}-2`]),
       );
-      await outboxOf(store).remove(['5-1', '5-2', '3-1']);
-      await store.write([put('a', '0')], { atomic: true, events: [event('0')] });
-      assert.deepEqual(await idsIn(store), ['3-2', '4-1', '4-2', '1-1', '1-2', '2-1', '2-2', '0']);
+      await outboxOf(store).remove([`${first}-1`, `${first}-2`, `${second}-1`]);
+      const last = byIds ? '9' : '0';
+      await store.write([put('a', last)], { atomic: true, events: [event(last)] });
+      assert.deepEqual(await idsIn(store), [`${second}-2`, ...others.flatMap((id) => [`${id}-1`, `${id}-2`]), last]);
+    },
+    'outbox',
+  ),
+  onKeyValue(
+    'tells the greatest ID, if its events are in the order of their IDs',
+    async (store) => {
+      const outbox = outboxOf(store);
+      if (outbox.lastId === undefined) return;
+      assert.equal(await outbox.lastId(), undefined);
+      const ids = ['b', 'c', 'a'];
+      for (const id of ids) await store.write([put(id)], { atomic: true, events: [event(id)] });
+      assert.equal(await outbox.lastId(), 'c');
+      assert.deepEqual(await idsIn(store), ['a', 'b', 'c']);
+      await outbox.remove(ids);
+      assert.equal(await outbox.lastId(), undefined);
     },
     'outbox',
   ),

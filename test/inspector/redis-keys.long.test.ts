@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RedisArgument } from '../../src/components/redis/driver.ts';
 import { redisStateStore } from '../../src/components/redis/index.ts';
-import type { KeyValueDefinition } from '../../src/index.ts';
+import type { KeyValueDefinition } from '../../src/kit/index.ts';
 import type { StateKeysReply, StateValueReply } from '../../src/inspector/api/stores.ts';
 import { redisCommand } from '../support/redis-groups.ts';
 import { hasRedis, type OwnServer, startRedis } from '../support/servers.ts';

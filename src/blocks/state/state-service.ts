@@ -14,7 +14,7 @@ import { fold, roundsOf } from './fold.ts';
 import { checkKey } from './key-prefix.ts';
 import { type KeyListOptions, type KeyPage, listKeys } from './list-keys.ts';
 import { OpenStateStore } from './open-state-store.ts';
-import { type EventOptions, StateOutboxes } from './outbox/outboxes.ts';
+import { type EventOptions, type StateOutbox, StateOutboxes } from './outbox/outboxes.ts';
 import type { OutboxPublisher } from './outbox/publisher.ts';
 import type { StateQueryPlan } from './query/parse-query.ts';
 import { type QueryPage, runQuery } from './query/run-query.ts';
@@ -156,6 +156,7 @@ export class StateService implements BlockService {
     this.#deps.admit();
     const code = 'ERR_STATE_TRANSACTION';
     const outbox = this.#outboxes.of(store.name);
+    if (outbox?.hasBegun === false) await this.#begin(outbox, store);
     const events = outbox?.eventsOf(all) ?? [];
     const saved = all.filter((change) => !isProjection(change));
     const folded = fold(saved, (change) => store.operation(change));
@@ -178,6 +179,14 @@ export class StateService implements BlockService {
         return outcome?.status === 'done' && outcome.etag !== undefined ? [[key, outcome.etag] as const] : [];
       }),
     );
+  }
+
+  async #begin(outbox: StateOutbox, store: OpenStateStore): Promise<void> {
+    try {
+      await outbox.begin();
+    } catch (error) {
+      throw storeFailed('ERR_STATE_TRANSACTION', store.name, undefined, error);
+    }
   }
 
   #checkDone(store: OpenStateStore, changes: readonly StateChange[], outcomes: readonly WriteOutcome[]): void {
@@ -220,7 +229,7 @@ export class StateService implements BlockService {
 
   async open(membership: Membership): Promise<void> {
     await this.stores.open(membership);
-    this.#outboxes.open(this.#deps.definitions, (name) => this.store(name));
+    await this.#outboxes.open(this.#deps.definitions, (name) => this.store(name));
   }
 
   /** Publishes what former processes have left. */

@@ -8,6 +8,7 @@ import {
   type WireName,
 } from '../../../src/index.ts';
 import type { PubSubDefinition } from '../../../src/kit/index.ts';
+import { virtualClock } from '../../../src/testing/index.ts';
 import { type StateWorld, type StateWorldOptions, startStateWorld } from '../../support/state-world.ts';
 
 type Event = Readonly<Record<string, unknown>>;
@@ -213,6 +214,26 @@ describe('an outbox', () => {
     await world.clock.advance('5m');
     expect(events.map(({ data }) => data)).toEqual(values);
     expect(new Set(events.map(({ id }) => id)).size).toBe(1_000);
+  });
+
+  test('what a former process has left comes first, in thousands, though its clock was a year ahead', async () => {
+    const state = sharedState(memoryState());
+    await using _kept = await startStateWorld({ state });
+    const published: unknown[] = [];
+    const left = Array.from({ length: 2_500 }, (_value, index) => index);
+    const start = (startAt: string, pubsub: PubSubDefinition): Promise<StateWorld> =>
+      startStateWorld({ state, clock: virtualClock({ startAt }), components: [keyValueStore('orders', { outbox: OUTBOX }), pubsub] });
+    const former = await start(
+      '2030-01-01T00:00:00Z',
+      refusing(() => true),
+    );
+    for (let at = 0; at < left.length; at += 500)
+      await transact(former, ...left.slice(at, at + 500).map((value) => upsert(`k${value % 7}`, value)));
+    await former.stop();
+    await using world = await start('2029-01-01T00:00:00Z', recording(published));
+    for (const value of [2_500, 2_501]) expect(await transact(world, upsert('k1', value))).toBe(204);
+    await world.clock.advance('5m');
+    expect(published).toEqual([...left, 2_500, 2_501]);
   });
 
   test('two processes with one store publish each event once, those of each transaction in order and together', async () => {

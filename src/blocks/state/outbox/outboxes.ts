@@ -19,6 +19,9 @@ export interface OutboxesDeps extends Pick<BlockDeps, 'appId' | 'wire' | 'clock'
 /** The dependencies of a {@link StateOutbox}. */
 interface OutboxDeps extends Pick<OutboxesDeps, 'publisher'> {
   readonly source: EventSource;
+  readonly ids: TransactionIds;
+  /** The greatest ID of the events that wait, if the store has them in the order of their IDs. */
+  readonly lastId: () => Promise<string | undefined>;
   readonly relay: OutboxRelay;
   /** The state store that has the values; `undefined` if they are elsewhere. */
   readonly stateStore: StateStore | undefined;
@@ -30,9 +33,22 @@ export type EventOptions = Pick<WriteOptions, 'events' | 'publish'>;
 /** The outbox of one store. */
 export class StateOutbox {
   readonly #deps: OutboxDeps;
+  #hasBegun = false;
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
+  }
+
+  /** Whether it needs no {@link StateOutbox.begin}, after which a later write could overtake a transaction. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** Makes the IDs of this process follow those that former ones have left, of whatever clock. */
+  async begin(): Promise<void> {
+    const last = await this.#deps.lastId();
+    if (last !== undefined) this.#deps.ids.continueAfter(last);
+    this.#hasBegun = true;
   }
 
   /** The events of a transaction. */
@@ -96,7 +112,7 @@ export class StateOutboxes {
   }
 
   /** @throws SidecarError `ERR_CONFIGURATION` for a store that cannot keep events */
-  open(definitions: readonly KeyValueDefinition[], find: (name: string) => OpenStateStore): void {
+  async open(definitions: readonly KeyValueDefinition[], find: (name: string) => OpenStateStore): Promise<void> {
     const { appId, wire, clock, newId } = this.#deps;
     for (const { name, options } of definitions) {
       if (options.outbox === undefined) continue;
@@ -120,7 +136,12 @@ export class StateOutboxes {
       const now = (): number => clock.now();
       const source = { appId, eventType: wire.eventType, now, newTransactionId, destination, check };
       const relay = new OutboxRelay({ ...this.#deps, storeName: name, store, outbox });
-      this.#byStore.set(name, new StateOutbox({ publisher: this.#deps.publisher, source, relay, stateStore }));
+      const lastId = async (): Promise<string | undefined> => outbox.lastId?.();
+      const { publisher } = this.#deps;
+      const opened = new StateOutbox({ publisher, source, ids, lastId, relay, stateStore });
+      this.#byStore.set(name, opened);
+      // A store that is down is asked again by the first transaction.
+      await opened.begin().catch(() => undefined);
     }
   }
 

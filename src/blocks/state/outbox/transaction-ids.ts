@@ -1,4 +1,4 @@
-import { instantPart } from '../../../state/keys.ts';
+import { instantOf, instantPart } from '../../../state/keys.ts';
 import type { Clock } from '../../../util/clock.ts';
 
 const COUNT_DIGITS = 5;
@@ -14,6 +14,12 @@ export class TransactionIds {
   constructor(clock: Pick<Clock, 'now'>, newId: () => string) {
     this.#clock = clock;
     this.#newId = newId;
+  }
+
+  /** Makes the next IDs greater than this one, of another process. */
+  continueAfter(id: string): void {
+    const [instant = ''] = id.split('-');
+    this.#at = Math.max(this.#at, instantOf(instant) + 1);
   }
 
   next(): string {
