@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { KeyValueStore } from '../../../../src/components/key-value.ts';
 import type { RedisArgument } from '../../../../src/components/redis/driver.ts';
 import { redisStateStore } from '../../../../src/components/redis/index.ts';
@@ -11,6 +11,7 @@ import { relayCases } from '../../../support/relay-cases.ts';
 import { hasRedis, type OwnServer, startRedis } from '../../../support/servers.ts';
 import { startStateWorld } from '../../../support/state-world.ts';
 import { storeContext } from '../../../support/store-context.ts';
+import { TcpProxy } from '../../../support/tcp-proxy.ts';
 import { hasSharedRedis, sharedRedis } from '../given-redis.ts';
 
 /** As a daprd writes a value: its ETag counts from 1. */
@@ -163,6 +164,70 @@ describe.runIf(hasSharedRedis())("values in Redis in Dapr's format", () => {
     expect(await textOf(store, 'key')).toBe('5');
     await store.close();
   });
+
+  test.each([
+    { when: 'while it waits for its replicas', answersLeft: Number.POSITIVE_INFINITY },
+    { when: 'before its first answer', answersLeft: 0 },
+  ])('a strong write whose connection breaks $when: an error, made once, and later ones go on', async (given) => {
+    await using primary = await startRedis();
+    await using replica = await startReplica(primary.port);
+    await using proxy = await TcpProxy.start(primary.port);
+    const openAt = (port: number): Promise<KeyValueStore> =>
+      redisStateStore('store', { url: `redis://127.0.0.1:${port}`, callTimeoutMs: 2_000 }).open(storeContext(app));
+    const [store, direct] = [await openAt(proxy.port), await openAt(primary.port)];
+    const strong = { atomic: false, isStrong: true } as const;
+    const [first] = await store.write([put('key', '1')], strong);
+    const etag = first?.status === 'done' ? (first.etag ?? '') : '';
+    const writesDone = async (): Promise<number> => {
+      const stats = String(await redisCommand(primary.port, ['INFO', 'commandstats']));
+      return Number(/cmdstat_hset:calls=(\d+)/.exec(stats)?.[1]);
+    };
+    const before = await writesDone();
+    replica.signal('SIGSTOP');
+    proxy.answersLeft = given.answersLeft;
+    const broken = expect(store.write([put('key', '2', { etag })], strong)).rejects.toThrow('may have been made');
+    // It waits behind the strong one, whose outcome nobody knows.
+    const behind = store.write([put('key', '3')], { atomic: false }).catch((error: Error) => error);
+    await vi.waitFor(async () => expect(await textOf(direct, 'key')).not.toBe('1'), { timeout: 5_000 });
+    proxy.cut();
+    await broken;
+    await behind;
+    proxy.answersLeft = Number.POSITIVE_INFINITY;
+    // Neither was made twice: the first once, the second at most once.
+    expect((await writesDone()) - before).toBeLessThanOrEqual(2);
+    replica.signal('SIGCONT');
+    const patience = { timeout: 20_000, interval: 100 };
+    await vi.waitFor(async () => expect(await store.write([put('key', '4')], strong)).toHaveLength(1), patience);
+    await vi.waitFor(async () => expect(await putOne(store, 'key', '5')).toMatch(/^\d+$/), patience);
+    expect(await textOf(direct, 'key')).toBe('5');
+    await Promise.all([store.close(), direct.close()]);
+  }, 60_000);
+
+  test('over HTTP, a strong write that is not confirmed is 500, and with an ETag it is not tried again', async () => {
+    await using primary = await startRedis();
+    await using replica = await startReplica(primary.port);
+    await using proxy = await TcpProxy.start(primary.port);
+    const url = `redis://127.0.0.1:${proxy.port}`;
+    const resiliency = {
+      policies: { retries: { again: { policy: 'constant', duration: '100ms', maxRetries: 20 } } },
+      targets: { components: { redis: { outbound: { retry: 'again' } } } },
+    } as const;
+    const components = [redisStateStore('redis', { url, callTimeoutMs: 2_000 })];
+    await using world = await startStateWorld({ components, resiliency });
+    const save = (item: object) =>
+      world.send('POST', '/v1.0/state/redis', [{ key: 'key', options: { consistency: 'strong' }, ...item }]);
+    expect((await save({ value: 1 })).status).toBe(204);
+    const { headers } = await world.send('GET', '/v1.0/state/redis/key');
+    replica.signal('SIGSTOP');
+    const saved = save({ value: 2, etag: headers['etag'] });
+    const stored = (): Promise<unknown> => redisCommand(primary.port, ['HGET', 'shop||key', 'data']);
+    await vi.waitFor(async () => expect(await stored()).toBe('2'), { timeout: 5_000 });
+    proxy.cut();
+    const answer = await saved;
+    expect(answer.error).toEqual([500, 'ERR_STATE_SAVE']);
+    expect(answer.text).toContain('may have been made');
+    replica.signal('SIGCONT');
+  }, 60_000);
 
   test('reads a string as a value without ETag, and overwrites it with a hash', async () => {
     const store = await open();
