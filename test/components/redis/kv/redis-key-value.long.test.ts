@@ -173,7 +173,7 @@ describe.runIf(hasSharedRedis())("values in Redis in Dapr's format", () => {
     await using replica = await startReplica(primary.port);
     await using proxy = await TcpProxy.start(primary.port);
     const openAt = (port: number): Promise<KeyValueStore> =>
-      redisStateStore('store', { url: `redis://127.0.0.1:${port}`, callTimeoutMs: 2_000 }).open(storeContext(app));
+      redisStateStore('store', { url: `redis://127.0.0.1:${port}`, callTimeout: 2_000 }).open(storeContext(app));
     const [store, direct] = [await openAt(proxy.port), await openAt(primary.port)];
     const strong = { atomic: false, isStrong: true } as const;
     const [first] = await store.write([put('key', '1')], strong);
@@ -212,7 +212,7 @@ describe.runIf(hasSharedRedis())("values in Redis in Dapr's format", () => {
       policies: { retries: { again: { policy: 'constant', duration: '100ms', maxRetries: 20 } } },
       targets: { components: { redis: { outbound: { retry: 'again' } } } },
     } as const;
-    const components = [redisStateStore('redis', { url, callTimeoutMs: 2_000 })];
+    const components = [redisStateStore('redis', { url, callTimeout: 2_000 })];
     await using world = await startStateWorld({ components, resiliency });
     const save = (item: object) =>
       world.send('POST', '/v1.0/state/redis', [{ key: 'key', options: { consistency: 'strong' }, ...item }]);
