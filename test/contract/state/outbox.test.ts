@@ -222,7 +222,11 @@ describe('an outbox', () => {
     const published: unknown[] = [];
     const left = Array.from({ length: 2_500 }, (_value, index) => index);
     const start = (startAt: string, pubsub: PubSubDefinition): Promise<StateWorld> =>
-      startStateWorld({ state, clock: virtualClock({ startAt }), components: [keyValueStore('orders', { outbox: OUTBOX }), pubsub] });
+      startStateWorld({
+        state,
+        clock: virtualClock({ startAt }),
+        components: [keyValueStore('orders', { outbox: OUTBOX }), pubsub],
+      });
     const former = await start(
       '2030-01-01T00:00:00Z',
       refusing(() => true),

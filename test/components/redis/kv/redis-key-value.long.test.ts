@@ -168,40 +168,44 @@ describe.runIf(hasSharedRedis())("values in Redis in Dapr's format", () => {
   test.each([
     { when: 'while it waits for its replicas', answersLeft: Number.POSITIVE_INFINITY },
     { when: 'before its first answer', answersLeft: 0 },
-  ])('a strong write whose connection breaks $when: an error, made once, and later ones go on', async (given) => {
-    await using primary = await startRedis();
-    await using replica = await startReplica(primary.port);
-    await using proxy = await TcpProxy.start(primary.port);
-    const openAt = (port: number): Promise<KeyValueStore> =>
-      redisStateStore('store', { url: `redis://127.0.0.1:${port}`, callTimeout: 2_000 }).open(storeContext(app));
-    const [store, direct] = [await openAt(proxy.port), await openAt(primary.port)];
-    const strong = { atomic: false, isStrong: true } as const;
-    const [first] = await store.write([put('key', '1')], strong);
-    const etag = first?.status === 'done' ? (first.etag ?? '') : '';
-    const writesDone = async (): Promise<number> => {
-      const stats = String(await redisCommand(primary.port, ['INFO', 'commandstats']));
-      return Number(/cmdstat_hset:calls=(\d+)/.exec(stats)?.[1]);
-    };
-    const before = await writesDone();
-    replica.signal('SIGSTOP');
-    proxy.answersLeft = given.answersLeft;
-    const broken = expect(store.write([put('key', '2', { etag })], strong)).rejects.toThrow('may have been made');
-    // It waits behind the strong one, whose outcome nobody knows.
-    const behind = store.write([put('key', '3')], { atomic: false }).catch((error: Error) => error);
-    await vi.waitFor(async () => expect(await textOf(direct, 'key')).not.toBe('1'), { timeout: 5_000 });
-    proxy.cut();
-    await broken;
-    await behind;
-    proxy.answersLeft = Number.POSITIVE_INFINITY;
-    // Neither was made twice: the first once, the second at most once.
-    expect((await writesDone()) - before).toBeLessThanOrEqual(2);
-    replica.signal('SIGCONT');
-    const patience = { timeout: 20_000, interval: 100 };
-    await vi.waitFor(async () => expect(await store.write([put('key', '4')], strong)).toHaveLength(1), patience);
-    await vi.waitFor(async () => expect(await putOne(store, 'key', '5')).toMatch(/^\d+$/), patience);
-    expect(await textOf(direct, 'key')).toBe('5');
-    await Promise.all([store.close(), direct.close()]);
-  }, 60_000);
+  ])(
+    'a strong write whose connection breaks $when: an error, made once, and later ones go on',
+    async (given) => {
+      await using primary = await startRedis();
+      await using replica = await startReplica(primary.port);
+      await using proxy = await TcpProxy.start(primary.port);
+      const openAt = (port: number): Promise<KeyValueStore> =>
+        redisStateStore('store', { url: `redis://127.0.0.1:${port}`, callTimeout: 2_000 }).open(storeContext(app));
+      const [store, direct] = [await openAt(proxy.port), await openAt(primary.port)];
+      const strong = { atomic: false, isStrong: true } as const;
+      const [first] = await store.write([put('key', '1')], strong);
+      const etag = first?.status === 'done' ? (first.etag ?? '') : '';
+      const writesDone = async (): Promise<number> => {
+        const stats = String(await redisCommand(primary.port, ['INFO', 'commandstats']));
+        return Number(/cmdstat_hset:calls=(\d+)/.exec(stats)?.[1]);
+      };
+      const before = await writesDone();
+      replica.signal('SIGSTOP');
+      proxy.answersLeft = given.answersLeft;
+      const broken = expect(store.write([put('key', '2', { etag })], strong)).rejects.toThrow('may have been made');
+      // It waits behind the strong one, whose outcome nobody knows.
+      const behind = store.write([put('key', '3')], { atomic: false }).catch((error: Error) => error);
+      await vi.waitFor(async () => expect(await textOf(direct, 'key')).not.toBe('1'), { timeout: 5_000 });
+      proxy.cut();
+      await broken;
+      await behind;
+      proxy.answersLeft = Number.POSITIVE_INFINITY;
+      // Neither was made twice: the first once, the second at most once.
+      expect((await writesDone()) - before).toBeLessThanOrEqual(2);
+      replica.signal('SIGCONT');
+      const patience = { timeout: 20_000, interval: 100 };
+      await vi.waitFor(async () => expect(await store.write([put('key', '4')], strong)).toHaveLength(1), patience);
+      await vi.waitFor(async () => expect(await putOne(store, 'key', '5')).toMatch(/^\d+$/), patience);
+      expect(await textOf(direct, 'key')).toBe('5');
+      await Promise.all([store.close(), direct.close()]);
+    },
+    60_000,
+  );
 
   test('over HTTP, a strong write that is not confirmed is 500, and with an ETag it is not tried again', async () => {
     await using primary = await startRedis();
