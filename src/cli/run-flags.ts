@@ -147,7 +147,7 @@ const FOREIGN: readonly Flag[] = [
   ...ignored(['control-plane-address', 'sentry-address', 'runtime-path', 'mode'], ONE_PROCESS, 'VALUE'),
   ...ignored(['control-plane-trust-domain', 'control-plane-namespace'], ONE_PROCESS, 'VALUE'),
   ...ignored(['sentry-request-jwt-audiences', 'scheduler-job-streams'], ONE_PROCESS, 'VALUE'),
-  ...ignored(['actors-service', 'reminders-service', 'actors-disseminate-timeout'], 'there are no actors', 'VALUE'),
+  ...ignored(['actors-service', 'reminders-service', 'actors-disseminate-timeout'], 'actors need no service', 'VALUE'),
   ...ignored(['app-binding-options-timeout'], 'the application is asked until it answers', 'DURATION'),
   ...ignored(['log-file'], 'the log goes to standard error', 'FILE'),
   ...ignored(['version', 'build-info'], 'insidecar --version tells the version'),

@@ -38,6 +38,8 @@ export interface Route {
   readonly identifies: ((request: SidecarRequest) => boolean) | undefined;
   /** Whether its paths hold keys, of which there are too many to remember. Default: false. */
   readonly hasKeys: boolean;
+  /** Whether it is served while the sidecar stops: it admits requests itself. Default: false. */
+  readonly isServedToTheEnd: boolean;
   /** Whether its requests are not worth observing: health checks, and calls between hosts. Default: if it is open. */
   readonly isMinor: boolean;
   readonly handle: (
@@ -58,11 +60,12 @@ export function route<const Pattern extends string>(
   methods: readonly string[],
   pattern: Pattern,
   handle: RouteHandler<Pattern>,
-  options: Partial<Pick<Route, 'open' | 'identifies' | 'hasKeys' | 'isMinor'>> = {},
+  options: Partial<Pick<Route, 'open' | 'identifies' | 'hasKeys' | 'isServedToTheEnd' | 'isMinor'>> = {},
 ): Route {
   // The cast is safe: the router fills exactly the parameters that the pattern names.
-  const { open = false, identifies, hasKeys = false, isMinor = open } = options;
-  return { operation, methods, pattern, open, identifies, hasKeys, isMinor, handle: handle as Route['handle'] };
+  const { open = false, identifies, hasKeys = false, isServedToTheEnd = false, isMinor = open } = options;
+  const own = { open, identifies, hasKeys, isServedToTheEnd, isMinor };
+  return { operation, methods, pattern, ...own, handle: handle as Route['handle'] };
 }
 
 /** A node of the route tree: literal children by text, one parameter, one rest. */

@@ -3,7 +3,7 @@ import { type JsonSchema, optionsSchema } from '../util/options-schema.ts';
 
 /** A part of the HTTP API. @public */
 export interface ApiRule {
-  /** The operation: `publish`, `jobs`, `invoke`, `workflows`, `state`, `secrets`, `configuration`, `lock`, `bindings`, `metadata`, `placement`, `shutdown`, … */
+  /** The operation: `publish`, `jobs`, `invoke`, `workflows`, `state`, `secrets`, `configuration`, `lock`, `bindings`, `actors`, `metadata`, `placement`, `shutdown`, … */
   readonly name: string;
   /** `v1`, `v1alpha1`, `v1beta1`, or as in paths: `v1.0-alpha1`. Default: every version. */
   readonly version?: string | undefined;
@@ -49,10 +49,10 @@ export const API_SCHEMA: JsonSchema = optionsSchema<ApiOptions>({
 });
 
 /** Parts of Dapr's API that do not exist here: a list may name them. */
-const ABSENT = 'actors crypto subtlecrypto conversation';
+const ABSENT = 'crypto subtlecrypto conversation';
 /** Existing parts, some depending on other options. */
 const PRESENT =
-  'publish jobs invoke workflows state secrets configuration lock unlock bindings metadata healthz placement shutdown';
+  'publish jobs invoke workflows state secrets configuration lock unlock bindings actors metadata healthz placement shutdown';
 const KNOWN: ReadonlySet<string> = new Set(`${PRESENT} ${ABSENT}`.split(' '));
 
 interface Listed {

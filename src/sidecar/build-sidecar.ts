@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { AppMonitor } from '../app/app-monitor.ts';
 import { AppChannel, openTransport } from '../app/channel.ts';
+import { ActorsService } from '../blocks/actors/actors-service.ts';
+import { actorHostRoutes } from '../blocks/actors/forwarding/routes.ts';
 import type { BlockDeps } from '../blocks/block-deps.ts';
 import type { Health } from '../blocks/health/health.ts';
 import type { HostIdentity } from '../blocks/host-identity.ts';
@@ -69,6 +71,7 @@ export interface BuiltSidecar {
   readonly pubsub: PubSubService;
   readonly jobs: JobService;
   readonly workflows: WorkflowService;
+  readonly actors: ActorsService;
   readonly invocation: Invocation;
   readonly metadata: Metadata;
   readonly health: Health;
@@ -118,12 +121,22 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const security = openSecurity(options, deps, isGrpc);
   const hostIdentity = identityOfHost(deps, security);
   const workflows = new WorkflowService({ ...deps, ...options.workflows, onFirst, hostIdentity });
+  const { bodyLimitBytes, headLimitBytes } = options;
+  const actors = new ActorsService({
+    ...{ ...deps, hostIdentity, resiliency, app: httpApp, monitor, bodyLimitBytes },
+    ...{ headLimitBytes, accessControl: security.accessControl, asksApp: options.app?.discovery !== false },
+    publishTypes: (types, count) => placement.setActors(types, count),
+    shutDown: () => host.shutDown(false),
+  });
   const opened = makeInvocation({ ...deps, ...security, app, monitor, resiliency, resolver }, options);
   const metadata = makeMetadata(options, host, { app, stores, pubsub, jobs, workflows, placement });
   const health = makeHealth({ appId: options.appId, host, monitor, resiliency, stores });
-  const blocks = { stores, pubsub, jobs, workflows, metadata, health, placement };
+  const blocks = { stores, pubsub, jobs, workflows, actors, metadata, health, placement };
   const handle = makeHandler(options, host, { ...blocks, opened, probe });
-  const toHosts = hostRoutes({ ...deps, ...options, ...hostIdentity, inbound: () => workflows.inbound });
+  const toHosts = [
+    ...hostRoutes({ ...deps, ...options, ...hostIdentity, inbound: () => workflows.inbound }),
+    ...actorHostRoutes({ ...deps, ...hostIdentity, bodyLimitBytes, inbound: () => actors.inbound }),
+  ];
   const handlePeer = makePeerHandler(options, host, { opened, routes: toHosts, health, probe });
   gauges = gaugesOf(host, { pubsub, workflows, resiliency }, monitor);
   return {

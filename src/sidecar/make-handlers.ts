@@ -1,3 +1,4 @@
+import { actorRoutes } from '../blocks/actors/routes.ts';
 import { bindingRoutes } from '../blocks/bindings/routes.ts';
 import { configurationRoutes } from '../blocks/configuration/routes.ts';
 import { daprOnlyRoutes } from '../blocks/dapr-only/routes.ts';
@@ -34,12 +35,16 @@ export function makeHandler(
     pubsub,
     jobs,
     workflows,
+    actors,
     metadata,
     health,
     placement,
     opened,
     probe,
-  }: Pick<BuiltSidecar, 'stores' | 'pubsub' | 'jobs' | 'workflows' | 'metadata' | 'health' | 'placement' | 'probe'> &
+  }: Pick<
+    BuiltSidecar,
+    'stores' | 'pubsub' | 'jobs' | 'workflows' | 'actors' | 'metadata' | 'health' | 'placement' | 'probe'
+  > &
     HasInvocation,
 ): Handler {
   const { wire, apiToken, bodyLimitBytes, api, cors } = options;
@@ -52,6 +57,7 @@ export function makeHandler(
     ...configurationRoutes(stores.configuration, wire),
     ...lockRoutes(stores.locks, bodyLimitBytes),
     ...bindingRoutes({ bindings: stores.bindings, wire, bodyLimitBytes }),
+    ...actorRoutes({ actors, wire, bodyLimitBytes }),
     ...opened.routes,
     ...metadataRoutes(metadata, bodyLimitBytes),
     ...healthRoutes(health),
@@ -121,7 +127,7 @@ function guarded(
   return guard({
     logger,
     errors: { domain: wire.errorDomain, reasonPrefix: wire.reasonPrefix, failedEntryKeys: wire.failedEntryKeys },
-    admit: ({ route }) => route.open || admit(),
+    admit: ({ route }) => route.open || route.isServedToTheEnd || admit(),
     answers,
     ...parts,
   });

@@ -1,5 +1,6 @@
 import type { AppMonitor } from '../app/app-monitor.ts';
 import type { AppChannel } from '../app/channel.ts';
+import { Actors } from '../blocks/actors/actors.ts';
 import { Bindings } from '../blocks/bindings/bindings.ts';
 import type { BlockService } from '../blocks/block-service.ts';
 import { Configuration } from '../blocks/configuration/configuration.ts';
@@ -61,6 +62,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly jobs: Jobs;
   /** Workflows: code whose progress is stored. */
   readonly workflows: Workflows;
+  /** Virtual actors: objects with an identity and durable state, one call at a time. */
+  readonly actors: Actors;
   /** Secrets of the application. */
   readonly secrets: Secrets;
   /** Configuration and its changes. */
@@ -131,13 +134,14 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.state = new State(parts.stores.state);
     this.jobs = new Jobs(parts.jobs);
     this.workflows = new Workflows(parts.workflows);
+    this.actors = new Actors(parts.actors);
     this.stores = parts.stores;
     this.secrets = new Secrets(parts.stores.secrets);
     this.configuration = new Configuration(parts.stores.configuration);
     this.locks = new Locks(parts.stores.locks);
     this.bindings = new Bindings(parts.stores.bindings);
     this.#unopened = () => parts.stores.unopened ?? parts.pubsub.unopened;
-    this.#services = [...parts.stores.services, parts.pubsub, parts.jobs, parts.workflows];
+    this.#services = [...parts.stores.services, parts.pubsub, parts.jobs, parts.workflows, parts.actors];
     this.invocation = parts.invocation;
     this.metadata = parts.metadata;
     this.health = parts.health;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startWorld } from '../support/world.ts';
 
 describe("what only Dapr's clients need", () => {
-  test.each(['shutdown', 'actors/a/1/method/b'])('%s is no route of the default wire', async (path) => {
+  test.each(['shutdown', 'crypto/a/encrypt'])('%s is no route of the default wire', async (path) => {
     await using world = await startWorld();
     const answer = await world.send('POST', `/v1.0/${path}`);
     expect(answer.error).toEqual([404, 'ERR_NOT_FOUND']);
@@ -44,7 +44,6 @@ describe("what only Dapr's clients need", () => {
 
 describe('a block of Dapr that there is not', () => {
   test.each([
-    ['actors', 'actors', ['POST /v1.0/actors/type/1/method/a', 'GET /v1.0/actors/type/1/state/a']],
     [
       'cryptography',
       'cryptography',
@@ -70,7 +69,7 @@ describe('a block of Dapr that there is not', () => {
 
   test('each is warned of by itself', async () => {
     await using world = await startWorld({ wire: 'dapr' });
-    await world.send('GET', '/v1.0/actors/type/1/state/a');
+    await world.send('POST', '/v1.0-alpha2/conversation/a/converse');
     await world.send('POST', '/v1.0-alpha1/crypto/a/encrypt');
     expect(world.logger.at('warn')).toHaveLength(2);
   });

@@ -141,7 +141,7 @@ describe('metadata and health', () => {
 });
 
 describe('what there is not', () => {
-  test.each(['actors', 'crypto', 'subtlecrypto', 'conversation'])('%s, in every version', async (what) => {
+  test.each(['crypto', 'subtlecrypto', 'conversation'])('%s, in every version', async (what) => {
     for (const version of ['v1.0', 'v1.0-alpha1', 'v1.0-beta1']) {
       const answer = await send(world.http.url, 'POST', `/${version}/${what}/store`);
       expect([answer.status, answer.json['errorCode']]).toEqual([404, 'ERR_NOT_FOUND']);

@@ -45,7 +45,7 @@ function absentRoutes({ what, operations }: AbsentBlock, logger: Logger): Route[
     isTold = true;
     throw new SidecarError(
       'ERR_NOT_FOUND',
-      `${problem}: expected publish, jobs, invoke, workflows, state, secrets, configuration, lock, bindings, metadata or healthz`,
+      `${problem}: expected publish, jobs, invoke, workflows, state, secrets, configuration, lock, bindings, actors, metadata or healthz`,
     );
   };
   return operations.flatMap((operation) =>

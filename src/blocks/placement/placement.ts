@@ -87,6 +87,8 @@ const NO_COUNT = (): number => 0;
 export class Placement {
   readonly #deps: PlacementDeps;
   readonly #types = new Map<string, () => number>();
+  /** Those that `setActors` has set. */
+  #ofApp: readonly string[] = [];
   #registry: PlacementRegistry | undefined;
 
   /** @internal */
@@ -145,6 +147,14 @@ export class Placement {
   /** Their names. @internal */
   get actorTypes(): readonly string[] {
     return [...this.#types.keys()].sort();
+  }
+
+  /** Shows the actor types of the application on this host, in place of those before. @internal */
+  async setActors(types: readonly string[], count: (actorType: string) => number): Promise<void> {
+    for (const type of this.#ofApp) if (!this.#deps.actorTypes.includes(type)) this.#types.delete(type);
+    this.#ofApp = types;
+    for (const type of types) this.#types.set(type, () => count(type));
+    await this.#registry?.setActorTypes(this.actorTypes);
   }
 
   /** Adds the actor types of workflows to this host. @internal */

@@ -44,6 +44,16 @@ export class TypeClaims {
     this.#deps = deps;
   }
 
+  /** @throws SidecarError `ERR_CONFIGURATION` if other hosts of this application have other types */
+  async checkAtStart(): Promise<void> {
+    const { types, registry } = this.#deps;
+    if (types.declared.length === 0) return;
+    // A store that does not work is not waited for here.
+    const table = await registry.hosts().catch(() => undefined);
+    const mismatch = table && this.mismatchWith(table, types.declared);
+    if (mismatch !== undefined) throw mismatch;
+  }
+
   /** Claims the types that are hosted here. Never rejects; one at a time. */
   claim(): Promise<void> {
     this.#claiming = this.#claiming.then(async () => {

@@ -1,0 +1,353 @@
+import type { AppMonitor } from '../../app/app-monitor.ts';
+import type { AppChannel } from '../../app/channel.ts';
+import type { Membership } from '../../cluster/membership.ts';
+import { isSidecarError, messageOf, SidecarError } from '../../errors.ts';
+import type { HeaderMap } from '../../http/message.ts';
+import { OwnedShards } from '../../kernel/owned-shards.ts';
+import type { Resiliency, Verdict } from '../../resiliency/policy.ts';
+import type { AccessControl } from '../../security/access-control.ts';
+import type { CancelToken } from '../../util/cancel-token.ts';
+import { setGracePeriod } from '../../util/grace-period.ts';
+import type { BlockDeps } from '../block-deps.ts';
+import type { BlockService } from '../block-service.ts';
+import type { HostIdentity } from '../host-identity.ts';
+import { ActorCalls } from './forwarding/actor-calls.ts';
+import { Directory } from './forwarding/directory.ts';
+import { InboundActorCalls } from './forwarding/inbound-calls.ts';
+import { AppActors } from './hosting/app-actors.ts';
+import type { CodeHostDeps } from './hosting/code-actors.ts';
+import { ConfigurationQuestion } from './hosting/configuration-question.ts';
+import { type HostedType, HostedTypes } from './hosting/hosted-types.ts';
+import { TypeClaims } from './hosting/type-claims.ts';
+import type { ActorAddress } from './model/address.ts';
+import type { ActorCall, ActorCaller, ActorReply } from './model/call.ts';
+import { ActorMoved, invokeFailed, notHosted, typeReserved } from './model/errors.ts';
+import { checkAddress } from './model/names.ts';
+import type { ActorTick, ActorTurns, TickOutcome } from './model/tick.ts';
+import { ActorStates, type FoundActorValue } from './storage/actor-states.ts';
+import { ActorStateLayout } from './storage/layout.ts';
+import { parseTransaction } from './storage/parse-transaction.ts';
+import { ValueExpiry } from './storage/value-expiry.ts';
+import { ActiveActors } from './turns/active-actors.ts';
+
+/** The dependencies of an {@link ActorsService}. */
+export interface ActorsServiceDeps extends BlockDeps {
+  readonly app: AppChannel | undefined;
+  readonly monitor: AppMonitor | undefined;
+  /** Whether the application is asked which types it hosts. */
+  readonly asksApp: boolean;
+  readonly resiliency: Resiliency;
+  readonly accessControl: AccessControl | undefined;
+  readonly hostIdentity: HostIdentity;
+  readonly bodyLimitBytes: number;
+  readonly headLimitBytes: number;
+  /** Shows the types of this host, and how many of their actors are active. */
+  readonly publishTypes: (types: readonly string[], count: (actorType: string) => number) => Promise<void>;
+  /** Stops the sidecar: it cannot be a host of its application. */
+  readonly shutDown: () => void;
+}
+
+/** The parts that need the store. */
+interface Opened {
+  readonly owned: OwnedShards;
+  readonly active: ActiveActors;
+  readonly states: ActorStates;
+  readonly expiry: ValueExpiry;
+  readonly calls: ActorCalls;
+  readonly inbound: InboundActorCalls;
+  readonly claims: TypeClaims;
+}
+
+/** Hosts actors and calls them. Routes and the public class parse its arguments. */
+export class ActorsService implements BlockService, ActorTurns {
+  readonly types: HostedTypes = new HostedTypes();
+  readonly #deps: ActorsServiceDeps;
+  readonly #runnable = new Set<() => void>();
+  readonly #deactivated = new Set<(address: ActorAddress) => void>();
+  #opened: Opened | undefined;
+  #question: ConfigurationQuestion | undefined;
+  #watch: Disposable | undefined;
+  #isAtRest = false;
+  #isStopping = false;
+
+  constructor(deps: ActorsServiceDeps) {
+    this.#deps = deps;
+    this.types.onChange(() => this.#tellRunnable());
+    this.#askApp();
+  }
+
+  #askApp(): void {
+    const { app, monitor, asksApp, probe } = this.#deps;
+    if (app === undefined || monitor === undefined || !asksApp) return;
+    const traceHeaders = (): HeaderMap => probe?.headers() ?? {};
+    const hosting = new AppActors({ ...this.#deps, app, monitor, traceHeaders });
+    this.#question = new ConfigurationQuestion({
+      ...this.#deps,
+      ...{ app, monitor },
+      answered: (types) => {
+        if (this.#isAtRest || (types.size === 0 && this.types.declared.length === 0)) return;
+        this.types.setApp(types, hosting);
+        void this.#opened?.claims.claim();
+      },
+    });
+    this.#watch = monitor.onChange((state) => {
+      if (state === 'unreachable')
+        this.#opened?.active.forgetAll(({ address }) => !this.types.isInCode(address.actorType));
+      if (monitor.isPresent) this.#tellRunnable();
+    });
+  }
+
+  /**
+   * Hosts a type in code.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` once the sidecar has been started, and for a type that cannot be hosted
+   */
+  register(actorType: string, make: (deps: CodeHostDeps) => HostedType): void {
+    const { apart, logger } = this.#deps;
+    const name = JSON.stringify(actorType);
+    if (this.#opened !== undefined)
+      throw new SidecarError('ERR_CONFIGURATION', `actor type ${name} comes too late: register it before start()`);
+    if (this.types.isInCode(actorType))
+      throw new SidecarError('ERR_CONFIGURATION', `actor type ${name} is registered already`);
+    try {
+      this.#check({ actorType, actorId: '-' });
+    } catch (cause) {
+      throw new SidecarError('ERR_CONFIGURATION', messageOf(cause), { cause });
+    }
+    this.types.add(actorType, make({ apart, logger, states: () => this.#open.states }));
+  }
+
+  /** Calls an actor, wherever it is. The call waits for its turn, and for a host of its type. */
+  call(address: ActorAddress, call: ActorCall): Promise<ActorReply> {
+    this.#check(address);
+    const { active, calls } = this.#open;
+    // While the sidecar stops, turns under way may still call the actors of their chain.
+    if (!active.holds(address, call.chain)) this.#deps.admit();
+    return calls.call(address, call);
+  }
+
+  /** Calls an actor of this host. @throws ActorMoved if it is not here */
+  async #callHere(address: ActorAddress, call: ActorCall, caller: ActorCaller): Promise<ActorReply> {
+    const policy = this.#deps.resiliency.forActor(address.actorType, address.actorId);
+    const turn = (cancel: CancelToken, begun?: () => void): Promise<ActorReply> =>
+      this.#callInTurn(address, { ...call, cancel }, caller, begun);
+    try {
+      if (policy === undefined) return await turn(call.cancel);
+      const attempt = (cancel: CancelToken, _number: number, begun: () => void): Promise<ActorReply> =>
+        turn(cancel, begun);
+      return await policy.run(call.cancel, attempt, verdictOf, { isTimedLater: true });
+    } catch (error) {
+      if (isSidecarError(error) || error instanceof ActorMoved || call.cancel.aborted) throw error;
+      throw invokeFailed(address, messageOf(error), error);
+    }
+  }
+
+  #callInTurn(
+    address: ActorAddress,
+    { chain: given, ...call }: ActorCall,
+    caller: ActorCaller,
+    begun?: () => void,
+  ): Promise<ActorReply> {
+    const { active } = this.#open;
+    const hosted = this.types.of(address.actorType);
+    if (hosted === undefined) throw new ActorMoved();
+    const chain = this.#chainOf(address, given);
+    return active.run(address, { chain, cancel: call.cancel }, (actor) => {
+      begun?.();
+      return hosted.hosting.call(actor, { ...call, chain }, caller);
+    });
+  }
+
+  /** The chain of a call that begins: none for a type without reentrancy, a new one for a call without one. */
+  #chainOf({ actorType }: ActorAddress, given?: string): string | undefined {
+    const isReentrant = this.types.of(actorType)?.settings.maxStackDepth !== undefined;
+    return isReentrant ? (given ?? this.#deps.newId()) : undefined;
+  }
+
+  readonly runTurn = async (address: ActorAddress, tick: ActorTick): Promise<TickOutcome> => {
+    const hosted = this.types.of(address.actorType);
+    if (hosted === undefined || this.#opened === undefined)
+      return { kind: 'brokenOff', reason: 'the type is not hosted here' };
+    const chain = this.#chainOf(address);
+    try {
+      return await this.#opened.active.run(address, { chain, cancel: tick.cancel }, async (actor) => {
+        const isWanted = tick.begins();
+        if (isWanted !== true && !(await isWanted)) return { kind: 'brokenOff', reason: 'it is not wanted any more' };
+        const outcome = await hosted.hosting.tick(actor, tick, chain);
+        // The application could not use the sidecar any more.
+        return this.#isStopping && outcome.kind === 'failed' ? { ...outcome, kind: 'brokenOff' } : outcome;
+      });
+    } catch (error) {
+      return { kind: 'brokenOff', reason: messageOf(error) };
+    }
+  };
+
+  canRun(actorType: string): boolean {
+    return this.types.of(actorType)?.hosting.isPresent === true;
+  }
+
+  hosts(actorType: string): boolean {
+    return this.types.of(actorType) !== undefined;
+  }
+
+  activate(address: ActorAddress): void {
+    this.#open.active.activate(address);
+  }
+
+  onDeactivated(listener: (address: ActorAddress) => void): void {
+    this.#deactivated.add(listener);
+  }
+
+  onRunnable(listener: () => void): void {
+    this.#runnable.add(listener);
+  }
+
+  #tellRunnable(): void {
+    for (const listener of this.#runnable) listener();
+  }
+
+  /** A value of an actor's state; `undefined` if there is none. */
+  getState(address: ActorAddress, key: string): Promise<FoundActorValue | undefined> {
+    this.#check(address);
+    return this.#open.states.get(address, key);
+  }
+
+  /** The values of an actor's state. */
+  listState(address: ActorAddress): Promise<readonly FoundActorValue[]> {
+    this.#check(address);
+    return this.#open.states.list(address);
+  }
+
+  /** Does the operations of a transaction, all or none. */
+  async transact(address: ActorAddress, body: Buffer): Promise<void> {
+    this.#check(address);
+    const { wire, clock } = this.#deps;
+    const operations = parseTransaction(body, address, { wire, now: clock.now() });
+    await this.#open.states.transact(address, operations);
+  }
+
+  /** @throws SidecarError for a name that cannot be, and for types of the workflow engine */
+  #check(address: ActorAddress): void {
+    checkAddress(address);
+    if (address.actorType.startsWith(this.#reservedPrefix)) throw typeReserved(address.actorType);
+  }
+
+  get #reservedPrefix(): string {
+    return `${this.#deps.wire.actorTypePrefix}.`;
+  }
+
+  /** @throws SidecarError `ERR_ACTOR_REMINDER_NON_HOSTED` for a type that this application does not host */
+  checkHosted(address: ActorAddress): void {
+    this.#check(address);
+    if (!this.hosts(address.actorType)) throw notHosted(address.actorType);
+  }
+
+  /** Takes the calls of other hosts; `undefined` while there is no store. */
+  get inbound(): InboundActorCalls | undefined {
+    return this.#opened?.inbound;
+  }
+
+  /** The active actors of this host. */
+  get active(): ActiveActors | undefined {
+    return this.#opened?.active;
+  }
+
+  get #open(): Opened {
+    this.#opened ?? this.#deps.admit();
+    if (this.#opened === undefined) throw new SidecarError('ERR_NOT_STARTED', 'the sidecar has not been started');
+    return this.#opened;
+  }
+
+  async open(membership: Membership): Promise<void> {
+    const { appId, hostIdentity, accessControl } = this.#deps;
+    const { store } = membership;
+    const owned = new OwnedShards(membership.shards);
+    const layout = new ActorStateLayout(appId);
+    const active = new ActiveActors({
+      ...this.#deps,
+      owned,
+      settingsOf: (actorType) => this.types.of(actorType)?.settings,
+      deactivate: async (actor) => this.types.of(actor.address.actorType)?.hosting.deactivate(actor),
+    });
+    active.onDeactivated((address) => {
+      for (const listener of this.#deactivated) listener(address);
+    });
+    const expiry = new ValueExpiry({ ...this.#deps, store, layout, owned });
+    const states = new ActorStates({
+      ...{ ...this.#deps, store, layout, owned },
+      findActive: (address) => active.find(address),
+      onExpiry: (at) => expiry.expect(at),
+    });
+    const isHosted = (actorType: string): boolean => this.hosts(actorType);
+    const directory = new Directory({ ...this.#deps, membership, owned, isHosted });
+    const callHere = (address: ActorAddress, call: ActorCall, caller: ActorCaller): Promise<ActorReply> =>
+      this.#callHere(address, call, caller);
+    const inbound = new InboundActorCalls({ own: hostIdentity.own, accessControl, callHere });
+    membership.local.setCalls(membership.id, 'actors', inbound);
+    const calls = new ActorCalls({
+      ...{ ...this.#deps, ...hostIdentity, membership, directory, callHere },
+      holds: (address, chain) => active.holds(address, chain),
+    });
+    const claims = this.#claimsOf(membership, active);
+    this.#opened = { owned, active, states, expiry, calls, inbound, claims };
+    // What an application hosts is known later.
+    if (this.#question === undefined) await claims.checkAtStart();
+  }
+
+  #claimsOf(membership: Membership, active: ActiveActors): TypeClaims {
+    const { publishTypes, logger, shutDown } = this.#deps;
+    return new TypeClaims({
+      ...{ ...this.#deps, registry: membership, types: this.types, reservedPrefix: this.#reservedPrefix },
+      publish: (types) => publishTypes(types, (actorType) => active.count(actorType)),
+      onMismatch: (error) => {
+        logger.error({ error }, 'this host is refused: the sidecar stops');
+        shutDown();
+      },
+    });
+  }
+
+  start(isAtRest: boolean): void {
+    this.#isAtRest = isAtRest;
+    if (isAtRest) return;
+    this.#opened?.expiry.start();
+    if (this.types.declared.length > 0) void this.#opened?.claims.claim();
+  }
+
+  /** Begins no turn any more, lets those under way end, and has all actors deactivated. */
+  async stop(): Promise<void> {
+    const { clock, gracePeriodMs } = this.#deps;
+    this.#isStopping = true;
+    this.#question?.stop();
+    this.#watch?.[Symbol.dispose]();
+    if (this.#opened === undefined) return;
+    const { active, calls, inbound, claims, expiry, states, owned } = this.#opened;
+    claims.stop();
+    inbound.stop();
+    calls.beginStop();
+    const reason = new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping', {
+      headers: { 'retry-after': '1' },
+    });
+    const half = setGracePeriod(clock, gracePeriodMs, () => active.giveUp(reason), 0.5);
+    await new Promise<void>((resolve) => {
+      const whole = setGracePeriod(clock, gracePeriodMs, resolve);
+      void active.stop().then(() => {
+        whole.cancel();
+        resolve();
+      });
+    });
+    half.cancel();
+    await expiry.stop();
+    await states.flushed();
+    await calls.close();
+    // Last: another host that takes shards over meanwhile waits for the turns of their actors.
+    owned.stop();
+  }
+}
+
+/** A call that was not made says nothing about the actor. */
+function verdictOf(outcome: { readonly value: unknown } | { readonly error: unknown }): Verdict {
+  if ('value' in outcome || outcome.error instanceof ActorMoved) return 'success';
+  const isOfSidecar =
+    isSidecarError(outcome.error) && (outcome.error.code !== 'ERR_ACTOR_INVOKE_METHOD' || outcome.error.status === 503);
+  return isOfSidecar ? 'failure' : 'retry';
+}

@@ -1,0 +1,210 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { SidecarError } from '../../errors.ts';
+import { EMPTY_BODY } from '../../http/message.ts';
+import { cancelTokenOfSignal, NEVER } from '../../util/cancel-token.ts';
+import { type Duration, msOf } from '../../util/duration.ts';
+import { duration } from '../../util/duration-option.ts';
+import { jsonTextOf } from '../../util/json-value.ts';
+import { checkFunction } from '../../util/known-fields.ts';
+import { checkOptions, field, invalidArgument, type OptionFields, SIGNAL, TEXT } from '../../util/option-fields.ts';
+import { shown } from '../../util/shown.ts';
+import { Actor, type ActorClass, type ActorOf } from './actor.ts';
+import type { ActorsService } from './actors-service.ts';
+import { CodeActors } from './hosting/code-actors.ts';
+import type { ActorReply } from './model/call.ts';
+import { DEFAULT_SETTINGS, DEFAULT_STACK_DEPTH } from './model/configuration.ts';
+import { checkMethod } from './model/names.ts';
+
+/** Options of {@link Actors.register}. @public */
+export interface ActorOptions {
+  /** The actor type. Default: the name of the class. */
+  readonly type?: string | undefined;
+  /** After how long without a call, reminder or timer an actor is deactivated. Default: an hour. */
+  readonly idleTimeout?: Duration | undefined;
+  /** How long the turn of an actor that moves to another host may still take. Default: 15 s. */
+  readonly drainTimeout?: Duration | undefined;
+  /**
+   * Whether a chain of calls may come back to an actor that is in it; an actor without that waits for itself for ever.
+   * A number is the most calls of one chain in an actor. Default: `false`; `true` is 32.
+   */
+  readonly reentrant?: boolean | number | undefined;
+}
+
+/** Options of {@link Actors.call}. @public */
+export interface ActorCallOptions {
+  /** Ends the waiting: a call that waits for its turn is not made then. Default: never. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An active actor. @public */
+export interface ActiveActorInfo {
+  /** Its type. */
+  readonly actorType: string;
+  /** Its ID. */
+  readonly actorId: string;
+  /** How many calls are in it: more than one only of one chain. */
+  readonly calls: number;
+  /** How many calls wait for their turn. */
+  readonly waiting: number;
+}
+
+const OPTIONS: OptionFields<ActorOptions> = {
+  type: TEXT,
+  idleTimeout: duration(1),
+  drainTimeout: duration(0),
+  reentrant: field(
+    (value) => typeof value === 'boolean' || (Number.isSafeInteger(value) && Number(value) >= 1),
+    'true, false, or an integer of 1 or more',
+  ),
+};
+const CALL_OPTIONS: OptionFields<ActorCallOptions> = { signal: SIGNAL };
+
+/**
+ * Virtual actors: objects with an identity and durable state, of which at most one is active at a time, over all hosts.
+ *
+ * @public
+ */
+export class Actors {
+  readonly #service: ActorsService;
+  /** The type of each class. */
+  readonly #types = new Map<ActorClass, string>();
+  /** The chain of calls that code is in, and nothing else. */
+  readonly #chains = new AsyncLocalStorage<string | undefined>();
+
+  /** @internal */
+  constructor(service: ActorsService) {
+    this.#service = service;
+  }
+
+  /**
+   * Hosts the actors of a class. All hosts of an application have to register the same types.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` once the sidecar has been started, for a type that is registered already,
+   * and for a wrong option.
+   * @example
+   * ```ts
+   * sidecar.actors.register(Cart, { idleTimeout: '10m' });
+   * await sidecar.start();
+   * ```
+   */
+  register<T extends Actor<object>>(actorClass: ActorClass<T>, options: ActorOptions = {}): void {
+    checkFunction(actorClass, 'the class of actors');
+    if (!(actorClass.prototype instanceof Actor))
+      throw new SidecarError(
+        'ERR_CONFIGURATION',
+        `${shown(actorClass.name)} is not a class of actors: expected one that extends Actor`,
+      );
+    checkOptions('options of actors.register', options, OPTIONS);
+    const { type = actorClass.name, idleTimeout, drainTimeout, reentrant = false } = options;
+    const { idleTimeoutMs, drainTimeoutMs } = DEFAULT_SETTINGS;
+    const depth = reentrant === true ? DEFAULT_STACK_DEPTH : reentrant || undefined;
+    const settings = {
+      idleTimeoutMs: idleTimeout === undefined ? idleTimeoutMs : msOf(idleTimeout),
+      drainTimeoutMs: drainTimeout === undefined ? drainTimeoutMs : msOf(drainTimeout),
+      maxStackDepth: depth,
+    };
+    this.#service.register(type, (deps) => ({
+      settings,
+      hosting: new CodeActors({ ...deps, actorType: type, actorClass, actors: this, chains: this.#chains }),
+    }));
+    this.#types.set(actorClass, type);
+  }
+
+  /**
+   * An actor by its class: its methods can be called from here, wherever it lives. For a type that another application
+   * hosts, its class (then the name of the class is the type) or its name.
+   *
+   * @example
+   * ```ts
+   * const count = await sidecar.actors.get(Cart, 'alice').add('book');
+   * ```
+   */
+  get<T extends Actor<object>>(actor: ActorClass<T>, id: string): ActorOf<T>;
+  /** An actor by the name of its type. */
+  get<T extends object = Record<string, (...args: unknown[]) => Promise<unknown>>>(actor: string, id: string): T;
+  get(actor: ActorClass | string, id: string): object {
+    const actorType = typeof actor === 'string' ? actor : (this.#types.get(actor) ?? actor.name);
+    const address = { actorType, actorId: id };
+    return new Proxy(Object.freeze({}), {
+      get: (_target, name) => {
+        // A proxy that is awaited must not look like a promise.
+        if (typeof name === 'symbol' || name === 'then') return undefined;
+        return async (...args: readonly unknown[]): Promise<unknown> => {
+          const body = args.length === 0 ? undefined : args;
+          return parsed(await this.#call(address, name, { body }));
+        };
+      },
+    });
+  }
+
+  /**
+   * Calls a method of an actor with one body, as JSON, and returns its answer.
+   *
+   * @throws SidecarError `ERR_ACTOR_INVOKE_METHOD` if it has failed, `ERR_ACTOR_NO_ADDRESS` if no application hosts the
+   * type; with `wire: 'dapr'` that is `ERR_ACTOR_INVOKE_METHOD` too.
+   */
+  async call<T = unknown>(
+    type: string,
+    id: string,
+    { method, body, signal }: { readonly method: string; readonly body?: unknown } & ActorCallOptions,
+  ): Promise<T> {
+    checkOptions('options of actors.call', { signal }, CALL_OPTIONS);
+    // The cast is the caller's word for what the actor answers.
+    return parsed(await this.#call({ actorType: type, actorId: id }, method, { body, signal })) as T;
+  }
+
+  async #call(
+    address: { readonly actorType: string; readonly actorId: string },
+    method: string,
+    { body, signal }: { readonly body: unknown; readonly signal?: AbortSignal | undefined },
+  ): Promise<ActorReply> {
+    checkMethod(method);
+    const text = body === undefined ? undefined : jsonOf(body);
+    return this.#service.call(address, {
+      ...{ method, search: '' },
+      headers: text === undefined ? {} : { 'content-type': 'application/json' },
+      body: text === undefined ? EMPTY_BODY : Buffer.from(text),
+      chain: this.#chains.getStore(),
+      cancel: signal === undefined ? NEVER : cancelTokenOfSignal(signal),
+    });
+  }
+
+  /** The active actors of this host, in no order. */
+  active(): readonly ActiveActorInfo[] {
+    const actors = this.#service.active?.list() ?? [];
+    return actors.map(({ address, line }) => ({ ...address, calls: line.inside, waiting: line.waiting }));
+  }
+
+  /** The actor types of this host, in alphabetical order. */
+  types(): readonly string[] {
+    return this.#service.types.names;
+  }
+
+  /**
+   * The state of an actor, active or not: its values by their keys, at most 1,000. That of an actor in code has the key
+   * `state`.
+   */
+  async state(type: string, id: string): Promise<ReadonlyMap<string, unknown>> {
+    const found = await this.#service.listState({ actorType: type, actorId: id });
+    return new Map(found.map(({ key, text }) => [key, JSON.parse(text) as unknown]));
+  }
+}
+
+function jsonOf(body: unknown): string {
+  try {
+    return jsonTextOf(body) ?? 'null';
+  } catch (error) {
+    throw invalidArgument('arguments of the actor', `${String((error as Error).message)}`);
+  }
+}
+
+/** The answer as JSON; `undefined` if there is none; its text if it is not JSON. */
+function parsed({ body }: ActorReply): unknown {
+  if (body.length === 0) return undefined;
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}

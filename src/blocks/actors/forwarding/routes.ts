@@ -1,0 +1,58 @@
+import { SidecarError } from '../../../errors.ts';
+import { readBody } from '../../../http/body.ts';
+import { endToEnd } from '../../../http/end-to-end.ts';
+import {
+  cancelTokenOf,
+  EMPTY_BODY,
+  headerOf,
+  type SidecarRequest,
+  type SidecarResponse,
+} from '../../../http/message.ts';
+import { type Route, route } from '../../../http/router.ts';
+import type { Identity } from '../../../security/identity.ts';
+import type { Wire } from '../../../wire.ts';
+import type { InboundActorCalls } from './inbound-calls.ts';
+import { HOST_CALLS, OUTCOME_HEADER } from './remote-peer.ts';
+
+/** The dependencies of {@link actorHostRoutes}. */
+export interface ActorHostRoutesDeps {
+  /** Does the calls; `undefined` while actors are not there. */
+  readonly inbound: () => InboundActorCalls | undefined;
+  readonly identity: Identity | undefined;
+  readonly wire: Wire;
+  readonly bodyLimitBytes: number;
+}
+
+const MOVED: SidecarResponse = { status: 421, headers: { [OUTCOME_HEADER]: 'moved' }, body: EMPTY_BODY };
+
+/** The route of calls of other hosts: for `sidecar.peers` only, not for the API. */
+export function actorHostRoutes({ inbound, identity, wire, bodyLimitBytes }: ActorHostRoutesDeps): Route[] {
+  const { chainHeader, cancelHeader, callHeaders } = wire.actorRules;
+  const notPassed = new Set([...Object.values(wire.headers), chainHeader, cancelHeader, ...Object.keys(callHeaders)]);
+  const call = async (
+    request: SidecarRequest,
+    { actorType, actorId, method }: { readonly actorType: string; readonly actorId: string; readonly method: string },
+  ): Promise<SidecarResponse> => {
+    const token = request.headers[wire.headers.identity];
+    if (identity === undefined || token === undefined)
+      throw new SidecarError('ERR_UNAUTHORIZED', 'calls between hosts need an identity token');
+    const caller = await identity.verify(String(token));
+    const body = await readBody(request, bodyLimitBytes);
+    const reply = await inbound()?.call(
+      { actorType, actorId },
+      {
+        ...{ method, search: request.search, headers: endToEnd(request.headers, notPassed), body },
+        chain: headerOf(request.headers, chainHeader) || undefined,
+        cancel: cancelTokenOf(request),
+      },
+      caller,
+    );
+    return reply === undefined ? MOVED : { ...reply, headers: { ...reply.headers, [OUTCOME_HEADER]: 'answered' } };
+  };
+  return [
+    route('actors', ['POST'], `${HOST_CALLS}/:actorType/:actorId/method/:method`, call, {
+      hasKeys: true,
+      isMinor: true,
+    }),
+  ];
+}
