@@ -39,6 +39,16 @@ export interface JobOperation {
   readonly trace: Trace | undefined;
 }
 
+/** A turn of an actor, without the time for which it waited. */
+export interface ActorOperation {
+  readonly type: 'actor';
+  readonly kind: 'method' | 'reminder' | 'timer';
+  readonly actorType: string;
+  readonly actorId: string;
+  /** The method, or the name of the reminder or timer. */
+  readonly name: string;
+}
+
 /** The start of a workflow instance. */
 export interface StartOperation {
   readonly type: 'start';
@@ -104,6 +114,7 @@ export type Operation =
   | PublishOperation
   | ProcessOperation
   | JobOperation
+  | ActorOperation
   | StartOperation
   | ActivityOperation
   | WorkflowOperation

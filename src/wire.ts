@@ -105,6 +105,8 @@ export interface WorkflowRules {
 export interface ActorRules {
   /** A type that nobody hosts is a failure of the call, not an address that there is not. */
   readonly isUnknownTypeFailure: boolean;
+  /** Metadata have the state of the actor runtime. */
+  readonly hasRuntimeInMetadata: boolean;
   /** The header of the chain of calls that a call belongs to. */
   readonly chainHeader: string;
   /** The header of an answer to a reminder or timer by which none is to follow. */
@@ -155,6 +157,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     },
     actorRules: {
       isUnknownTypeFailure: false,
+      hasRuntimeInMetadata: false,
       chainHeader: 'sidecar-reentrancy-id',
       cancelHeader: 'x-sidecarremindercancel',
       callHeaders: {},
@@ -202,6 +205,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     },
     actorRules: {
       isUnknownTypeFailure: true,
+      hasRuntimeInMetadata: true,
       chainHeader: 'dapr-reentrancy-id',
       cancelHeader: 'x-daprremindercancel',
       callHeaders: { 'dapr-api-call': 'true' },

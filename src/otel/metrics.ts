@@ -36,6 +36,7 @@ export class Instruments {
   readonly #processing: Histogram;
   readonly #jobRun: Histogram;
   readonly #jobLag: Histogram;
+  readonly #turn: Histogram;
   readonly #workflow: Histogram;
   readonly #activity: Histogram;
   readonly #client: Histogram;
@@ -60,6 +61,7 @@ export class Instruments {
     this.#processing = duration('messaging.process.duration', 'Time that attempts to process messages took.');
     this.#jobRun = duration('insidecar.job.run.duration', 'Time that attempts to run jobs took.');
     this.#jobLag = duration('insidecar.job.run.lag', 'How late first attempts to run jobs began.');
+    this.#turn = duration('insidecar.actor.turn.duration', 'Time that turns of actors took.');
     this.#workflow = duration('insidecar.workflow.duration', 'Time from the start to the end of runs of workflows.');
     this.#activity = duration('insidecar.workflow.activity.duration', 'Time that attempts to run activities took.');
     this.#client = duration('http.client.request.duration', 'Time until calls of other services were answered.');
@@ -78,6 +80,8 @@ export class Instruments {
         return this.#processed(operation, of);
       case 'job':
         return this.#jobDone(operation, of);
+      case 'actor':
+        return this.#turn.record(durationS, { ...this.#base(ending), [ATTRIBUTE.actorType]: operation.actorType });
       case 'activity':
         return this.#activity.record(durationS, {
           ...this.#base(ending),

@@ -10,6 +10,7 @@ import {
 } from '@opentelemetry/api';
 import type {
   ActivityOperation,
+  ActorOperation,
   InvokeOperation,
   JobOperation,
   Operation,
@@ -52,6 +53,8 @@ export function planSpan(operation: Exclude<Operation, { type: 'serve' }>, rules
       return operation.isBulk ? bulkPlan(operation, rules) : processPlan(operation, rules);
     case 'job':
       return withCommon(jobPlan(operation), rules);
+    case 'actor':
+      return withCommon(actorPlan(operation), rules);
     case 'start':
       return withCommon(startPlan(operation), rules);
     case 'activity':
@@ -161,6 +164,19 @@ function jobPlan({ jobName, handler, attempt, dueAt, trace: scheduled }: JobOper
     },
     parent: ROOT_CONTEXT,
     links: linksTo([spanContextOf(scheduled)]),
+  };
+}
+
+function actorPlan({ kind, actorType, actorId, name }: ActorOperation): SpanPlan {
+  return {
+    name: kind === 'method' ? `${actorType}/${name}` : `${kind} ${actorType}/${name}`,
+    kind: SpanKind.INTERNAL,
+    attributes: {
+      [ATTRIBUTE.actorType]: actorType,
+      [ATTRIBUTE.actorId]: actorId,
+      [ATTRIBUTE.actorMethod]: name,
+    },
+    parent: kind === 'method' ? context.active() : ROOT_CONTEXT,
   };
 }
 

@@ -4,6 +4,7 @@ import type { Membership } from '../../cluster/membership.ts';
 import { isSidecarError, messageOf, SidecarError } from '../../errors.ts';
 import type { HeaderMap } from '../../http/message.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
+import { observe } from '../../probe.ts';
 import type { Resiliency, Verdict } from '../../resiliency/policy.ts';
 import type { AccessControl } from '../../security/access-control.ts';
 import type { CancelToken } from '../../util/cancel-token.ts';
@@ -154,8 +155,19 @@ export class ActorsService implements BlockService, ActorTurns {
     const chain = this.#chainOf(address, given);
     return active.run(address, { chain, cancel: call.cancel }, (actor) => {
       begun?.();
-      return hosted.hosting.call(actor, { ...call, chain }, caller);
+      const about = { kind: 'method', name: call.method } as const;
+      return this.#observed(address, about, () => hosted.hosting.call(actor, { ...call, chain }, caller));
     });
+  }
+
+  /** Tells the probe of a turn, if there is one. */
+  #observed<T>(
+    address: ActorAddress,
+    { kind, name }: { readonly kind: 'method' | 'reminder' | 'timer'; readonly name: string },
+    turn: () => Promise<T>,
+  ): Promise<T> {
+    const { probe } = this.#deps;
+    return probe === undefined ? turn() : observe(probe, { type: 'actor', kind, name, ...address }, turn);
   }
 
   /** The chain of a call that begins: none for a type without reentrancy, a new one for a call without one. */
@@ -173,7 +185,7 @@ export class ActorsService implements BlockService, ActorTurns {
       return await this.#opened.active.run(address, { chain, cancel: tick.cancel }, async (actor) => {
         const isWanted = tick.begins();
         if (isWanted !== true && !(await isWanted)) return { kind: 'brokenOff', reason: 'it is not wanted any more' };
-        const outcome = await hosted.hosting.tick(actor, tick, chain);
+        const outcome = await this.#observed(address, tick, () => hosted.hosting.tick(actor, tick, chain));
         // The application could not use the sidecar any more.
         return this.#isStopping && outcome.kind === 'failed' ? { ...outcome, kind: 'brokenOff' } : outcome;
       });

@@ -93,6 +93,17 @@ export interface MetadataDocument {
   readonly enabledFeatures: readonly string[];
   /** Registered actor types. */
   readonly actors: readonly { readonly type: string; readonly count: number }[];
+  /** The state of actors, as Dapr tells it; only with `wire: 'dapr'`. */
+  readonly actorRuntime?: {
+    /** Always `RUNNING`. */
+    readonly runtimeStatus: string;
+    /** As `actors`. */
+    readonly activeActors: readonly { readonly type: string; readonly count: number }[];
+    /** Whether this host has actor types. */
+    readonly hostReady: boolean;
+    /** Always `placement: connected`: there is no service to connect to. */
+    readonly placement: string;
+  };
   /** Custom attributes. */
   readonly extended: Readonly<Record<string, string>>;
   /** Loaded components. */
@@ -165,6 +176,7 @@ export class Metadata {
       runtimeVersion,
       enabledFeatures: this.#sources.features,
       actors: actors(),
+      ...(wire.actorRules.hasRuntimeInMetadata ? { actorRuntime: runtimeOf(actors()) } : undefined),
       extended: Object.fromEntries([...this.#attributes, [wire.runtimeVersionKey, runtimeVersion]]),
       components: components(),
       httpEndpoints: this.#sources.httpEndpoints(),
@@ -204,4 +216,9 @@ export class Metadata {
     }
     this.#attributes.set(name, value);
   }
+}
+
+function runtimeOf(activeActors: MetadataDocument['actors']): MetadataDocument['actorRuntime'] & object {
+  const hostReady = activeActors.length > 0;
+  return { runtimeStatus: 'RUNNING', activeActors, hostReady, placement: 'placement: connected' };
 }

@@ -1,0 +1,181 @@
+import { expect, test } from 'vitest';
+import { MemoryStore } from '../../src/components/memory/memory-store.ts';
+import { nodeHandler } from '../../src/index.ts';
+import { virtualClock } from '../../src/testing/index.ts';
+import { ActorApp } from '../support/actors-world.ts';
+import { IDENTITY } from '../support/apart.ts';
+import { patientClock } from '../support/clock.ts';
+import { type Answer, type Listening, listen, type Sent, send } from '../support/http.ts';
+import { RecordingLogger } from '../support/logger.ts';
+import { PausableStore } from '../support/pausable-store.ts';
+import { TestSidecar, type TestSidecarOptions } from '../support/sidecar.ts';
+
+const IDS = Array.from({ length: 32 }, (_, index) => `cart-${index}`);
+
+/** A host as if it were in a process of its own, with its application. */
+class Host extends TestSidecar {
+  readonly app: ActorApp;
+  readonly store: PausableStore;
+  readonly servers: readonly [api: Listening, peers: Listening, app: Listening];
+
+  constructor(app: ActorApp, store: PausableStore, servers: Host['servers'], options: TestSidecarOptions) {
+    super(options);
+    this.app = app;
+    this.store = store;
+    this.servers = servers;
+    servers[0].use(nodeHandler(this.sidecar));
+    servers[1].use(nodeHandler(this.sidecar.peers));
+  }
+
+  call(path: string, sent?: Sent, method = 'POST'): Promise<Answer> {
+    return send(this.servers[0].url, method, `/v1.0/actors/${path}`, sent);
+  }
+
+  /** The actors that got a turn here. */
+  get actors(): ReadonlySet<string> {
+    return new Set(this.app.of('PUT').map(({ path }) => path.split('/')[3] ?? ''));
+  }
+}
+
+class Hosts implements AsyncDisposable {
+  readonly list: Host[] = [];
+  readonly #memory = new MemoryStore({ clock: virtualClock(), logger: new RecordingLogger() });
+  #now = Date.parse('2026-01-01T00:00:00Z');
+  /** What happened at the applications, in order. */
+  readonly log: string[] = [];
+
+  async join(options: TestSidecarOptions & { readonly configuration?: unknown } = {}): Promise<Host> {
+    const { configuration = { entities: ['Cart'] }, ...others } = options;
+    const app = new ActorApp(configuration);
+    const number = this.list.length;
+    app.answer = ({ method, path }) => void this.log.push(`${number} ${method} ${path.split('/')[3]}`);
+    const store = new PausableStore(this.#memory, false, true);
+    const servers = [await listen(), await listen(), await listen(app.listener)] as const;
+    const clock = patientClock({ startAt: this.#now });
+    const own = { app: { port: servers[2].port }, state: store, address: servers[1].url, identity: IDENTITY, clock };
+    const host = new Host(app, store, servers, { ...own, ...others });
+    this.list.push(host);
+    return (await host.start()) as Host;
+  }
+
+  async pass(seconds: number, hosts: readonly Host[] = this.list): Promise<void> {
+    for (let second = 0; second < seconds; second++) for (const { clock } of hosts) await clock.advance(1_000);
+    this.#now += seconds * 1_000;
+  }
+
+  /** Waits for calls, while time passes. */
+  async passing<T>(calls: Promise<T>, hosts: readonly Host[] = this.list): Promise<T> {
+    let isDone = false;
+    void calls.finally(() => {
+      isDone = true;
+    });
+    for (let tries = 0; !isDone && tries < 60; tries++) await this.pass(1, hosts);
+    return calls;
+  }
+
+  async leave(host: Host): Promise<void> {
+    this.list.splice(this.list.indexOf(host), 1);
+    await host.stop();
+    for (const server of host.servers) await server[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const host of [...this.list]) {
+      host.store.resume();
+      await this.leave(host);
+    }
+  }
+}
+
+const statuses = (answers: readonly Answer[]): readonly number[] => [...new Set(answers.map(({ status }) => status))];
+const callAll = (host: Host, method = 'm'): Promise<Answer[]> =>
+  Promise.all(IDS.map((id) => host.call(`Cart/${id}/method/${method}`)));
+
+test('each actor lives at one host, whichever is asked', async () => {
+  await using hosts = new Hosts();
+  const [a, b] = [await hosts.join(), await hosts.join()];
+  await hosts.pass(10);
+  expect(statuses(await hosts.passing(callAll(a)))).toEqual([200]);
+  expect(statuses(await hosts.passing(callAll(b)))).toEqual([200]);
+  expect(a.actors.size + b.actors.size).toBe(IDS.length);
+  expect(Math.min(a.actors.size, b.actors.size)).toBeGreaterThan(5);
+  expect(a.app.of('PUT')).toHaveLength(2 * a.actors.size);
+  const [there = ''] = b.actors;
+  b.app.answer = () => ({ status: 500, body: 'why' });
+  const failed = await hosts.passing(a.call(`Cart/${there}/method/m?x=1`, { body: 'text', headers: { 'x-own': '1' } }));
+  expect(failed.error).toEqual([500, 'ERR_ACTOR_INVOKE_METHOD']);
+  expect(failed.text).toContain('500 why');
+  expect(b.app.requests.at(-1)).toMatchObject({ path: `/actors/Cart/${there}/method/m?x=1`, body: 'text' });
+  expect(b.app.requests.at(-1)?.headers).toMatchObject({ 'x-own': '1', 'sidecar-caller-app-id': 'shop' });
+  const write = [{ operation: 'upsert', request: { key: 'k', value: 1 } }];
+  expect((await a.call(`Cart/${there}/state`, { body: write })).error).toEqual([400, 'ERR_ACTOR_INSTANCE_MISSING']);
+  expect((await b.call(`Cart/${there}/state`, { body: write })).status).toBe(204);
+  expect((await a.call(`Cart/${there}/state/k`, {}, 'GET')).text).toBe('1');
+});
+
+test('an actor that moves is deactivated before its first call at the new host, and no call fails', async () => {
+  await using hosts = new Hosts();
+  const a = await hosts.join();
+  await hosts.pass(5);
+  expect(statuses(await callAll(a))).toEqual([200]);
+  const b = await hosts.join();
+  const answers = await hosts.passing(Promise.all([callAll(a, 'again'), callAll(b, 'again')]));
+  await hosts.pass(10);
+  answers.push(...(await hosts.passing(Promise.all([callAll(a, 'end'), callAll(b, 'end')]))));
+  expect(statuses(answers.flat())).toEqual([200]);
+  expect(b.actors.size).toBeGreaterThan(5);
+  for (const id of b.actors) {
+    const events = hosts.log.filter((line) => line.endsWith(` ${id}`));
+    const first = events.findIndex((line) => line.startsWith('1 PUT'));
+    expect(events.slice(0, first).filter((line) => line.startsWith('0 DELETE'))).toHaveLength(1);
+    expect(events.slice(first).some((line) => line.startsWith('0 PUT'))).toBe(false);
+  }
+});
+
+test('a host that stops lets its turns end; calls meanwhile go to the others', async () => {
+  await using hosts = new Hosts();
+  const [a, b] = [await hosts.join(), await hosts.join()];
+  await hosts.pass(10);
+  await hosts.passing(callAll(a));
+  const [there = ''] = b.actors;
+  let give = (): void => undefined;
+  b.app.answer = ({ method }) => (method === 'PUT' ? new Promise((resolve) => (give = () => resolve({}))) : undefined);
+  const inFlight = a.call(`Cart/${there}/method/slow`);
+  await expect.poll(() => b.app.requests.at(-1)?.path).toContain('slow');
+  const left = hosts.leave(b);
+  const later = callAll(a);
+  give();
+  expect((await inFlight).status).toBe(200);
+  await left;
+  expect(statuses(await hosts.passing(later))).toEqual([200]);
+  expect(a.actors.size).toBe(IDS.length);
+});
+
+test('a host that is thought dead writes nothing for its actors any more', async () => {
+  await using hosts = new Hosts();
+  const [a, b] = [await hosts.join(), await hosts.join()];
+  await hosts.pass(10);
+  await hosts.passing(callAll(a));
+  const [there = ''] = b.actors;
+  b.store.pause();
+  await hosts.pass(20, [a]);
+  expect((await hosts.passing(a.call(`Cart/${there}/method/m`), [a])).status).toBe(200);
+  const write = (value: number): object[] => [{ operation: 'upsert', request: { key: 'k', value } }];
+  expect((await a.call(`Cart/${there}/state`, { body: write(1) })).status).toBe(204);
+  const late = b.call(`Cart/${there}/state`, { body: write(2) });
+  b.store.resume();
+  expect((await late).status).toBeGreaterThanOrEqual(400);
+  expect((await a.call(`Cart/${there}/state/k`, {}, 'GET')).text).toBe('1');
+  await hosts.pass(10);
+  expect(b.app.of('DELETE').some(({ path }) => path.endsWith(`/${there}`))).toBe(true);
+});
+
+test('without an identity a call to another host is refused with a reason', async () => {
+  await using hosts = new Hosts();
+  const [a, b] = [await hosts.join({ identity: undefined }), await hosts.join({ identity: undefined })];
+  await hosts.pass(10);
+  const answers = await hosts.passing(callAll(a));
+  expect(statuses(answers).toSorted()).toEqual([200, 500]);
+  expect(answers.find(({ status }) => status === 500)?.text).toContain('need the option identity');
+  expect(b.app.requests).toEqual([]);
+});
