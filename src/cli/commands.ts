@@ -8,7 +8,10 @@ import { CommandFailure, EXIT } from './failure.ts';
 import { generalHelp } from './help.ts';
 import { inWordsOfCommand } from './option-names.ts';
 
-const COMMANDS = ['run', 'validate', 'queues', 'dead-letters', 'jobs', 'workflows', 'migrate-state', 'postgresql-ddl'];
+const COMMANDS = [
+  ...['run', 'validate', 'queues', 'dead-letters', 'jobs', 'workflows', 'migrate-state', 'postgresql-ddl'],
+  'completion',
+];
 
 /** Runs a command line to its end and reports errors; returns the exit code. */
 export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
@@ -32,6 +35,8 @@ async function dispatch(args: readonly string[], context: CommandContext): Promi
       return (await import('./migrate-state.ts')).migrateState(rest, context);
     case 'postgresql-ddl':
       return (await import('./postgresql-ddl.ts')).printDdl(rest, context);
+    case 'completion':
+      return (await import('./completion.ts')).printCompletion(rest, context);
     case 'queues':
     case 'dead-letters':
     case 'jobs':

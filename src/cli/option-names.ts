@@ -1,4 +1,4 @@
-import { isSidecarError, SidecarError } from '../errors.ts';
+import { isApiError, SidecarError } from '../errors.ts';
 
 /** The flags and multi-app fields that set options of a sidecar. */
 const NAMES: Readonly<Record<string, readonly [flag: string, field: string]>> = {
@@ -37,7 +37,7 @@ const OPTION = /\boptions\.(?<ofSidecar>\w+(?:\.\w+)*)|\b(?<ofInspector>\w+) in 
 
 /** Rewrites an error about options of a sidecar or its inspector in terms of the command line or file that they come from. */
 export function inWordsOfCommand(error: unknown, app?: NamedApp): unknown {
-  if (!isSidecarError(error)) return error;
+  if (!isApiError(error)) return error;
   const message = error.message.replaceAll(OPTION, (option, ofSidecar?: string, ofInspector?: string) =>
     nameOf(ofSidecar ?? ofInspector ?? '', app, option),
   );

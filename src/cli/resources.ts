@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { isSidecarError, SidecarError } from '../errors.ts';
+import { isApiError, SidecarError } from '../errors.ts';
 import type { LoadedResources } from '../resources/index.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { WireName } from '../wire.ts';
@@ -35,7 +35,7 @@ export async function readResources(apps: readonly AppSettings[], settings: Reso
     const read = { environment, configPaths, substitute, workingDirectory: directory, wire };
     const options = { appId, appliesTelemetry: true, ...read };
     const loaded = await loadResources(resourcesPaths, options).catch((error: unknown) => {
-      if (!isSidecarError(error)) throw error;
+      if (!isApiError(error)) throw error;
       refused.push(error);
     });
     if (loaded === undefined) continue;

@@ -6,7 +6,7 @@ export interface FlagGroup {
   readonly flags: readonly Flag[];
 }
 
-const HELP: Flag = { name: 'help', short: 'h', help: 'this text' };
+export const HELP: Flag = { name: 'help', short: 'h', help: 'this text' };
 const APP_ID: Flag = { name: 'app-id', short: 'a', option: 'appId', value: 'ID', help: 'its name (or APP_ID)' };
 const CONFIG: Flag = { name: 'config', short: 'c', value: 'FILE', help: 'a Configuration resource' };
 const WIRE: Flag = { name: 'wire', option: 'wire', value: 'NAME', help: 'names in the API: dapr (default), sidecar' };

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { type CheckOptions, checkResources, formatFinding, loadMultiApp } from '../resources/index.ts';
 import { type FlagValues, readArguments } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
@@ -112,7 +112,7 @@ async function checkRunFile(path: string, { configPaths = [], ...shared }: Check
     const summary = `${apps.length} app${apps.length === 1 ? '' : 's'}: ${apps.map(({ appId }) => appId).join(', ')}`;
     return { problems: [...problems], warnings: [...warnings], summary };
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     return { problems: [error.message], warnings: [], summary: '' };
   }
 }

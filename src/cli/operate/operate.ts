@@ -13,7 +13,7 @@ import { openTarget, targetOf } from './target.ts';
 import { WORKFLOWS } from './workflows.ts';
 
 type CommandGroup = 'queues' | 'dead-letters' | 'jobs' | 'workflows';
-const GROUPS: Readonly<Record<CommandGroup, ActionGroup>> = {
+export const GROUPS: Readonly<Record<CommandGroup, ActionGroup>> = {
   queues: QUEUES,
   'dead-letters': DEAD_LETTERS,
   jobs: JOBS,
