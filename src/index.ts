@@ -165,6 +165,7 @@ export type { WorkflowWaitOptions } from './blocks/workflow/operations/completio
 export type { WorkflowFilter, WorkflowListOptions, WorkflowPage } from './blocks/workflow/operations/list.ts';
 export type { WorkflowRerunOptions } from './blocks/workflow/operations/rerun.ts';
 export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/options.ts';
+export type { WorkflowBulk } from './blocks/workflow/workflow-bulk.ts';
 export { WorkflowFailedError, type WorkflowRun } from './blocks/workflow/workflow-run.ts';
 export type { Workflows } from './blocks/workflow/workflows.ts';
 export { sharedState } from './cluster/shared-state.ts';
@@ -198,10 +199,12 @@ export {
   type ErrorCode,
   type ErrorDetails,
   type FailedEntry,
+  type InvocationFailure,
   isSidecarError,
   type SchedulerErrorCode,
   SidecarError,
   type SidecarErrorOptions,
+  type StateErrorCode,
 } from './errors.ts';
 export type {
   ActivityInfo,

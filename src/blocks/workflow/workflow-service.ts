@@ -1,5 +1,5 @@
 import type { Membership } from '../../cluster/membership.ts';
-import { type ErrorCode, isSidecarError, messageOf, SidecarError } from '../../errors.ts';
+import { type ErrorCode, isApiError, messageOf, SidecarError } from '../../errors.ts';
 import { observe } from '../../probe.ts';
 import type { BlockService } from '../block-service.ts';
 import type { HostIdentity } from '../host-identity.ts';
@@ -276,7 +276,7 @@ export class WorkflowService implements BlockService {
       if (this.#engine === undefined) throw new Error('workflows are not started');
       return await work(this.#engine);
     } catch (error) {
-      if (isSidecarError(error)) throw error;
+      if (isApiError(error)) throw error;
       throw new SidecarError(code, `the workflow operation failed: ${messageOf(error)}`, { cause: error });
     }
   }

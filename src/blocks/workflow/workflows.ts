@@ -1,4 +1,4 @@
-import { isSidecarError } from '../../errors.ts';
+import { isApiError } from '../../errors.ts';
 import { eachOf } from '../../util/each-of.ts';
 import { checkOptions, invalidArgument } from '../../util/option-fields.ts';
 import {
@@ -20,12 +20,11 @@ import type {
 } from './model/definition.ts';
 import type { WorkflowHistoryEvent, WorkflowState } from './model/instance.ts';
 import { textOfValue } from './model/payload.ts';
-import { inBulk, NOT_OVER, OVER, type WorkflowBulkOptions, type WorkflowBulkResult } from './operations/bulk.ts';
 import { EACH_FIELDS, type WorkflowListOptions, type WorkflowPage } from './operations/list.ts';
 import type { WorkflowRerunOptions } from './operations/rerun.ts';
 import { stateOf } from './storage/render-instance.ts';
+import { WorkflowBulk } from './workflow-bulk.ts';
 import { WorkflowRun } from './workflow-run.ts';
-import type { WorkflowService } from './workflow-service.ts';
 
 /**
  * Workflows: code whose progress is kept in the state store. With a durable one it survives the process, and goes on
@@ -40,15 +39,7 @@ import type { WorkflowService } from './workflow-service.ts';
  * ```
  * @public
  */
-export class Workflows {
-  /** @internal */
-  readonly service: WorkflowService;
-
-  /** @internal */
-  constructor(service: WorkflowService) {
-    this.service = service;
-  }
-
+export class Workflows extends WorkflowBulk {
   /**
    * Registers workflows and activities. Every call of a name runs the code that is registered under it, by name,
    * definition or function. Register before the start: instances of the life before wait for their code.
@@ -300,68 +291,6 @@ export class Workflows {
   }
 
   /**
-   * Terminates the instances that a filter means and that are not over. Those whose termination fails are in the result.
-   *
-   * @example
-   * ```ts
-   * const { done, failed, hasMore } = await sidecar.workflows.terminateAll({ name: 'checkout', since: Date.now() - 3_600_000 });
-   * ```
-   * @throws SidecarError `ERR_INVALID_ARGUMENT` for an empty filter, and for one that cannot be understood.
-   */
-  async terminateAll(filter: WorkflowBulkOptions, output?: unknown): Promise<WorkflowBulkResult> {
-    const text = textOfValue(output, 'the output');
-    return inBulk(filter, { statuses: NOT_OVER, ...this.#bulk, act: (id) => this.service.terminate(id, text) });
-  }
-
-  /**
-   * Cancels the instances that a filter means and that are not over, as {@link Workflows.cancel} does; the result is that
-   * of {@link Workflows.terminateAll}. Their code cleans up and ends later.
-   *
-   * @example
-   * ```ts
-   * await sidecar.workflows.cancelAll({ name: 'checkout', since: Date.now() - 3_600_000 });
-   * ```
-   */
-  async cancelAll(filter: WorkflowBulkOptions): Promise<WorkflowBulkResult> {
-    return inBulk(filter, { statuses: NOT_OVER, ...this.#bulk, act: (id) => this.service.cancel(id) });
-  }
-
-  /**
-   * Removes the instances that a filter means and that are over, and their children; as {@link Workflows.terminateAll}.
-   *
-   * @example
-   * ```ts
-   * await sidecar.workflows.purgeAll({ status: 'COMPLETED', limit: 10_000 });
-   * ```
-   */
-  async purgeAll(filter: WorkflowBulkOptions): Promise<WorkflowBulkResult> {
-    return inBulk(filter, { statuses: OVER, ...this.#bulk, act: (id) => this.service.purgeIfThere(id) });
-  }
-
-  /**
-   * Runs the instances that a filter means and that are over again, as {@link Workflows.rerun} does; the result is that of
-   * {@link Workflows.terminateAll}. The new instances name the first ones in `rerunOf`. From the failure: those that have
-   * failed. A second call runs the same ones once more: they stay as they are.
-   *
-   * @example
-   * ```ts
-   * const { done, failed } = await sidecar.workflows.rerunAll({ name: 'checkout', status: 'FAILED' }, { from: 'failure' });
-   * console.log(done, failed);
-   * ```
-   */
-  async rerunAll(
-    filter: WorkflowBulkOptions,
-    options: Pick<WorkflowRerunOptions, 'from'> = {},
-  ): Promise<WorkflowBulkResult> {
-    const statuses = options.from === 'failure' ? (['FAILED'] as const) : OVER;
-    return inBulk(filter, { statuses, ...this.#bulk, act: (id) => this.service.rerun(id, options) });
-  }
-
-  get #bulk(): { readonly list: (options: WorkflowListOptions) => Promise<WorkflowPage> } {
-    return { list: (options) => this.service.list(options) };
-  }
-
-  /**
    * Instances in the order of their IDs, for `for await`; without their inputs.
    *
    * @throws SidecarError `ERR_INVALID_ARGUMENT` for options that cannot be understood; with the first instance.
@@ -411,7 +340,7 @@ async function ifThere(change: Promise<void>): Promise<boolean> {
     await change;
     return true;
   } catch (error) {
-    if (isSidecarError(error) && error.code === 'ERR_INSTANCE_ID_NOT_FOUND') return false;
+    if (isApiError(error) && error.code === 'ERR_INSTANCE_ID_NOT_FOUND') return false;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { Shards } from '../../../cluster/shards.ts';
-import { isSidecarError } from '../../../errors.ts';
+import { isApiError } from '../../../errors.ts';
 import { DuePump } from '../../../kernel/due-pump.ts';
 import { OwnedShards } from '../../../kernel/owned-shards.ts';
 import { READ_RETRY_MS, ReadRetry } from '../../../kernel/read-retry.ts';
@@ -227,7 +227,7 @@ export class Engine implements EngineServices, InstanceListener {
     const again = (): void => void this.#wake(id).then(() => this.inbox.again(dropped));
     // The commit may have succeeded nevertheless: read the store again to deliver its messages.
     const isFenced = this.#waiting.standIns.isFenced(error);
-    if (!isSidecarError(error) && !isFenced) this.#retry.plan();
+    if (!isApiError(error) && !isFenced) this.#retry.plan();
     this.#onStatus(id);
     // It was never stored. Another one with the same ID may be: it was not scheduled meanwhile.
     if (record.chunks === 0) return again();

@@ -1,4 +1,4 @@
-import { isSidecarError, SidecarError } from '../../../errors.ts';
+import { isApiError, SidecarError } from '../../../errors.ts';
 import type { InstanceWork } from '../operations/work.ts';
 import type { CallOutcome, RefusalCode } from './call.ts';
 
@@ -8,7 +8,7 @@ import type { CallOutcome, RefusalCode } from './call.ts';
  */
 export function refusalOf(error: unknown, { type }: Pick<InstanceWork, 'type'>): CallOutcome | undefined {
   const code: RefusalCode = type === 'start' ? 'ERR_START_WORKFLOW' : 'ERR_INSTANCE_ID_NOT_FOUND';
-  if (!isSidecarError(error) || error.code !== code) return undefined;
+  if (!isApiError(error) || error.code !== code) return undefined;
   return { is: 'refused', code, message: error.message };
 }
 
