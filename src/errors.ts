@@ -1,12 +1,22 @@
-export { isError, messageOf, shortened } from './util/thrown.ts';
+import type {
+  ErrorDetails,
+  FailedEntry,
+  InvocationFailure,
+  SchedulerErrorCode,
+  StateErrorCode,
+} from './util/error-parts.ts';
 
-/** The error codes of the jobs API; their prefix depends on the wire. @public */
-export type SchedulerErrorCode =
-  `${'SIDECAR' | 'DAPR'}_SCHEDULER_${'SCHEDULE_JOB' | 'SCHEDULE_EMPTY' | 'JOB_NAME' | 'JOB_NAME_EMPTY' | 'GET_JOB' | 'DELETE_JOB'}`;
+export { isError, messageOf, shortened } from './util/thrown.ts';
+export type { ErrorDetails, FailedEntry, InvocationFailure, SchedulerErrorCode, StateErrorCode };
 
 /** The codes of the sidecar's errors, in HTTP bodies (`errorCode`) and in {@link SidecarError.code}. @public */
 export type ErrorCode =
   | SchedulerErrorCode
+  | StateErrorCode
+  | 'ERR_JOB_INVALID'
+  | 'ERR_JOB_EXISTS'
+  | 'ERR_JOB_BUSY'
+  | 'ERR_JOB_STORE'
   | 'ERR_BAD_REQUEST'
   | 'ERR_MALFORMED_REQUEST'
   | 'ERR_INVALID_ARGUMENT'
@@ -94,7 +104,7 @@ export type ErrorCode =
   | 'ERR_OUTBOUND_HEALTH_NOT_READY';
 
 /** The HTTP status of every error code. No other place maps codes to statuses. */
-const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
+const STATUS_BY_CODE: Readonly<Record<Exclude<ErrorCode, StateErrorCode>, number>> = {
   /** The path, the body or a header cannot be decoded. 408, 431 and 505 for heads that are late, too large or of another HTTP version. Fix: Encode the path with `encodeURIComponent`; send the body in the encoding that `Content-Encoding` names. */
   ERR_BAD_REQUEST: 400,
   /** The body has no form that the operation takes; the message names the field. Fix: Correct the field. */
@@ -145,6 +155,14 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_QUEUES_NOT_SUPPORTED: 501,
   /** Too many browsers show the inspector at the same time. Fix: Close one. */
   ERR_TOO_MANY_VIEWERS: 503,
+  /** A name, schedule, time or option of a job cannot be; the message names it. Only thrown in code. Fix: Correct it. */
+  ERR_JOB_INVALID: 400,
+  /** There is a job of this name. Only thrown in code. Fix: Choose another name, or set `ifExists`. */
+  ERR_JOB_EXISTS: 409,
+  /** The job runs, or is due already. Only thrown in code. Fix: Run it again once it waits for its time. */
+  ERR_JOB_BUSY: 409,
+  /** The store failed. Only thrown in code. Fix: Call again; a job that is scheduled twice with its name is one job. */
+  ERR_JOB_STORE: 500,
   /** 400: a schedule, time, duration or name is invalid. 409: the name is taken and `overwrite` is not `true`, or the job runs or is due. 500: the store failed. Fix: 400: correct the value. 409: choose another name, or set `overwrite`. 500: schedule it again; with a name, this creates one job only. */
   SIDECAR_SCHEDULER_SCHEDULE_JOB: 500,
   /** The job has neither `schedule` nor `dueTime`. Fix: Give one of them. */
@@ -285,26 +303,6 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_OUTBOUND_HEALTH_NOT_READY: 500,
 };
 
-/** The machine-readable part of an error body, modelled on google.rpc's `ResourceInfo` and `ErrorInfo`. @public */
-export interface ErrorDetails {
-  /** The reason, in capitals and without a prefix, such as `NOT_FOUND`; the wire adds its prefix. */
-  readonly reason: string;
-  /** The values of the request that the error is about. */
-  readonly metadata: Readonly<Record<string, string>>;
-  /** The resource concerned, if the message does not already name it. */
-  readonly resource?: { readonly type: string; readonly name: string } | undefined;
-  /** The field of the request that is wrong, as in google.rpc's `BadRequest`. */
-  readonly field?: string | undefined;
-}
-
-/** An entry of a bulk publish that was not published. @public */
-export interface FailedEntry {
-  /** The publisher's ID of the entry. */
-  readonly entryId: string;
-  /** The reason, as reported by the component. */
-  readonly error: string;
-}
-
 /** Options of {@link SidecarError}. @public */
 export interface SidecarErrorOptions {
   /** The cause; goes to the log, never into a response. */
@@ -315,6 +313,10 @@ export interface SidecarErrorOptions {
   readonly status?: number | undefined;
   /** The path of the argument that is wrong, such as `options.timeout`. */
   readonly argument?: string | undefined;
+  /** Why a call of another application failed, with `ERR_DIRECT_INVOKE`. */
+  readonly reason?: InvocationFailure | undefined;
+  /** The code over HTTP, if it has another name there. @internal */
+  readonly wireCode?: ErrorCode | undefined;
   /** The entries of a bulk publish that failed. */
   readonly failedEntries?: readonly FailedEntry[] | undefined;
   /** Response headers, such as `allow`. Names in lower case. */
@@ -324,7 +326,7 @@ export interface SidecarErrorOptions {
 const BRAND = Symbol.for('insidecar.SidecarError');
 
 /**
- * The only error that the sidecar throws and responds with: the same code in code and over HTTP.
+ * The only error that the sidecar throws and responds with. {@link StateError} is one, too.
  *
  * Its message names the offending value and what was expected, and may be shown to the caller. Recognise it with {@link
  * isSidecarError}, which also works across two loaded copies of the package.
@@ -342,6 +344,10 @@ export class SidecarError extends Error {
   declare readonly details: ErrorDetails | undefined;
   /** The path of the argument that is wrong, such as `options.timeout`, with `ERR_INVALID_ARGUMENT`. */
   declare readonly argument: string | undefined;
+  /** Why a call of another application failed, with `ERR_DIRECT_INVOKE`. In code only. */
+  declare readonly reason: InvocationFailure | undefined;
+  /** @internal */
+  declare readonly wireCode: ErrorCode | undefined;
   /** The entries of a bulk publish that failed, in the order of the request; the others were published. */
   declare readonly failedEntries: readonly FailedEntry[] | undefined;
   /** Response headers. */
@@ -351,11 +357,13 @@ export class SidecarError extends Error {
   constructor(code: ErrorCode, message: string, options: SidecarErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.status = options.status ?? STATUS_BY_CODE[code];
-    const { details, argument, failedEntries, headers } = options;
+    this.status = options.status ?? STATUS_BY_CODE[code as keyof typeof STATUS_BY_CODE] ?? 500;
+    const { details, argument, reason, wireCode, failedEntries, headers } = options;
     // A printed error shows what it has, and no fields that are empty.
     if (details !== undefined) this.details = details;
     if (argument !== undefined) this.argument = argument;
+    if (reason !== undefined) this.reason = reason;
+    Object.defineProperty(this, 'wireCode', { value: wireCode });
     if (failedEntries !== undefined) this.failedEntries = failedEntries;
     Object.defineProperty(this, 'headers', { value: headers ?? {}, enumerable: headers !== undefined });
     Object.defineProperty(this, BRAND, { value: true });
@@ -363,7 +371,8 @@ export class SidecarError extends Error {
 }
 
 /** The code of an error over HTTP, whose contract has no codes for mistakes in code. */
-export function codeOnWire({ code }: SidecarError): ErrorCode {
+export function codeOnWire({ code, wireCode }: SidecarError): ErrorCode {
+  if (wireCode !== undefined) return wireCode;
   if (code === 'ERR_INVALID_ARGUMENT') return 'ERR_BAD_REQUEST';
   return code === 'ERR_NOT_STARTED' ? 'ERR_HEALTH_NOT_READY' : code;
 }
@@ -371,4 +380,9 @@ export function codeOnWire({ code }: SidecarError): ErrorCode {
 /** Whether a thrown value is a {@link SidecarError}, from this or another copy of the package. @public */
 export function isSidecarError(value: unknown): value is SidecarError {
   return typeof value === 'object' && value !== null && BRAND in value;
+}
+
+/** Whether a response may show an error: it is ours, and not that of a store, which is told in the words of the API. */
+export function isApiError(value: unknown): value is SidecarError {
+  return isSidecarError(value) && !('kind' in value);
 }

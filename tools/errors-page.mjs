@@ -29,7 +29,7 @@ Where the cause begins with a status, the error has that one instead of the usua
 const STORE = `
 ## Errors of a state store
 
-\`start()\`, and stores used in code, reject with a \`StateError\`, which has a \`kind\`. Recognise it with \`isStateError(error)\`.
+\`start()\`, and stores used in code, reject with a \`StateError\`: a \`SidecarError\` whose code is its \`kind\`.
 `;
 
 function partsOf(what, comment) {
@@ -59,12 +59,15 @@ function kindRows() {
   const text = readFileSync(new URL('state/errors.ts', sources), 'utf8');
   const [, list = ''] = /^ \*\n( \* - .*?)\n \*\n/ms.exec(text) ?? [];
   const kinds = [...list.matchAll(/^ \* - `([\w-]+)`: (.*?)(?=\n \* - |$(?![\s\S]))/gms)];
-  return kinds.map(([, kind, comment]) => `| \`${kind}\` | ${partsOf(kind, comment)} |`);
+  return kinds.map(([, kind, comment]) => {
+    const code = `ERR_STATE_${kind.toUpperCase().replace('-', '_')}`;
+    return `| \`${code}\` | \`${kind}\` | ${partsOf(kind, comment)} |`;
+  });
 }
 
 /** The text of docs/errors.md. */
 export function errorsPage() {
   const codes = ['| Code | Status | Cause | What to do |', '|---|---|---|---|', ...codeRows()];
-  const kinds = ['| Kind | Cause | What to do |', '|---|---|---|', ...kindRows()];
+  const kinds = ['| Code | Kind | Cause | What to do |', '|---|---|---|---|', ...kindRows()];
   return [HEAD, ...codes, STORE, ...kinds, ''].join('\n');
 }

@@ -21,7 +21,7 @@ export type FetchApp = (request: Request) => Response | Promise<Response>;
 /** A request that a `Request` cannot carry; the application was not called. */
 export class UnfitRequest extends SidecarError {
   constructor(what: string) {
-    super('ERR_DIRECT_INVOKE', `${what} cannot be passed to a fetch function`, { status: 501 });
+    super('ERR_DIRECT_INVOKE', `${what} cannot be passed to a fetch function`, { status: 501, reason: 'unsupported' });
   }
 }
 

@@ -124,7 +124,7 @@ function failure(grpc: GrpcModule, error: GrpcError | null): SidecarError {
   const name = grpc.status[code] ?? 'UNKNOWN';
   const shown = details.length > SHOWN_DETAILS ? `${details.slice(0, SHOWN_DETAILS)}…` : details;
   const message = `the gRPC application answered with status ${name} (${code}): ${shown}`;
-  return new SidecarError('ERR_DIRECT_INVOKE', message, { cause: error });
+  return new SidecarError('ERR_DIRECT_INVOKE', message, { cause: error, reason: 'answer' });
 }
 
 /** Header fields of HTTP and gRPC themselves. */

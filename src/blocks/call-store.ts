@@ -1,5 +1,5 @@
 import type { StoreDefinition } from '../components/component.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { observe, type Probe } from '../probe.ts';
 import type { Policy } from '../resiliency/policy.ts';
 import { type CancelToken, NEVER } from '../util/cancel-token.ts';
@@ -58,7 +58,7 @@ export function underPolicy<T>(
     () => outside(work),
     (outcome) => {
       if ('value' in outcome) return 'success';
-      const isFinal = !mayRepeat || (isSidecarError(outcome.error) && outcome.error.status < 500);
+      const isFinal = !mayRepeat || (isApiError(outcome.error) && outcome.error.status < 500);
       return isFinal ? 'failure' : 'retry';
     },
   );

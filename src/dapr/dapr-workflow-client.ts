@@ -1,7 +1,7 @@
 import type { InstanceView } from '../blocks/workflow/model/instance.ts';
 import { textOfValue } from '../blocks/workflow/model/payload.ts';
 import type { Workflows } from '../blocks/workflow/workflows.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { type DaprWorkflowOptions, workflowsOf } from './attach.ts';
 import type { TInput, TOutput, TWorkflow } from './types.ts';
 import { WorkflowState } from './workflow-state.ts';
@@ -118,7 +118,7 @@ async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found;
   } catch (error) {
-    if (isSidecarError(error) && error.code === 'ERR_INSTANCE_ID_NOT_FOUND') return undefined;
+    if (isApiError(error) && error.code === 'ERR_INSTANCE_ID_NOT_FOUND') return undefined;
     throw error;
   }
 }

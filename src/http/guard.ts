@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isUint8Array } from 'node:util/types';
-import { codeOnWire, type FailedEntry, isSidecarError, messageOf, SidecarError } from '../errors.ts';
+import { codeOnWire, type FailedEntry, isApiError, messageOf, SidecarError } from '../errors.ts';
 import { observe, type Probe } from '../probe.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Answers } from './answers.ts';
@@ -95,7 +95,7 @@ function observed(probe: Probe, { route, params }: Match, request: SidecarReques
       observation.end({ status: response.status });
       return response;
     } catch (error) {
-      const status = isSidecarError(error) ? error.status : 500;
+      const status = isApiError(error) ? error.status : 500;
       observation.end({ status, failure: { reason: messageOf(error), thrown: { value: error } } });
       throw error;
     }
@@ -143,7 +143,7 @@ function notFound(request: SidecarRequest): SidecarError {
 }
 
 function toSidecarError(error: unknown, request: SidecarRequest, logger: Logger): SidecarError {
-  if (isSidecarError(error)) {
+  if (isApiError(error)) {
     if (error.status >= 500) logger.debug({ code: error.code, error }, 'request failed');
     return error;
   }

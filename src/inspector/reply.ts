@@ -1,4 +1,4 @@
-import { codeOnWire, isSidecarError, SidecarError } from '../errors.ts';
+import { codeOnWire, isApiError, SidecarError } from '../errors.ts';
 import {
   cancelTokenOf,
   EMPTY_BODY,
@@ -46,7 +46,7 @@ export function answerResponse(answer: ApiAnswer): SidecarResponse {
 
 /** The error to answer with. An unexpected one is logged, and not shown. */
 export function knownError(error: unknown, request: SidecarRequest, logger: Logger): SidecarError {
-  if (isSidecarError(error)) return error;
+  if (isApiError(error)) return error;
   const level = cancelTokenOf(request).aborted ? 'debug' : 'error';
   logger[level]({ method: request.method, path: request.path, error }, 'inspector: request failed unexpectedly');
   return new SidecarError('ERR_INTERNAL', 'internal error; the log of the sidecar has the cause');

@@ -2,7 +2,7 @@ import { memoryConfiguration } from '../components/memory/memory-configuration.t
 import { postgresqlConfiguration } from '../components/postgresql/index.ts';
 import { TABLE_NAME_FORM } from '../components/postgresql/table-name.ts';
 import { redisConfiguration } from '../components/redis/index.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { DAY_MS, MetadataReader } from './metadata-reader.ts';
 import { POSTGRESQL_CONNECTION_NAMES, postgresqlConnection } from './postgresql-connection.ts';
 import { REDIS_CONNECTION_IGNORES, REDIS_CONNECTION_NAMES } from './redis-connection.ts';
@@ -52,7 +52,7 @@ export const makePostgresqlConfiguration: MakeStore = (source) => {
     });
     return { ...definition, type: source.type };
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     reader.problem(`metadata table must be ${TABLE_NAME_FORM}`);
     return undefined;
   }

@@ -4,7 +4,7 @@ import {
   jetstreamPubSub,
 } from '../components/jetstream/index.ts';
 import type { PubSubDefinition, TopicScopes } from '../components/pubsub.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import type { BrokerResource } from './broker-pubsub.ts';
 import { DAY_MS, MetadataReader } from './metadata-reader.ts';
@@ -50,7 +50,7 @@ export function makeJetStreamPubSub(resource: BrokerResource): PubSubDefinition 
   try {
     return jetstreamPubSub(resource.name, options);
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     resource.problem(problemOf(options));
     return undefined;
   }

@@ -2,7 +2,7 @@ import { serverUrl } from '../components/broker/server-url.ts';
 import { tokensOf } from '../components/kafka/client-credentials.ts';
 import { type KafkaPubSubOptions, kafkaPubSub } from '../components/kafka/index.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import type { BrokerResource } from './broker-pubsub.ts';
 import { DAY_MS, MetadataReader } from './metadata-reader.ts';
@@ -77,7 +77,7 @@ export function makeKafkaPubSub(resource: BrokerResource): PubSubDefinition | un
   try {
     return kafkaPubSub(resource.name, options);
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     // Without values: they may come from a secret store.
     reader.problem(
       'metadata brokers must be addresses like "kafka.internal:9092" with commas between them, certificates and keys valid, maxMessageBytes 1024 or more, compression none, gzip, snappy, lz4 or zstd, sessionTimeout 1s to 1h, and heartbeatInterval at most a third of it',

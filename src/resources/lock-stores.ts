@@ -4,7 +4,7 @@ import type { LockStoreOptions } from '../components/lock-store.ts';
 import { postgresqlLocks } from '../components/postgresql/index.ts';
 import { TABLE_NAME_FORM } from '../components/postgresql/table-name.ts';
 import { redisLocks } from '../components/redis/index.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { DAY_MS, MetadataReader } from './metadata-reader.ts';
 import { POSTGRESQL_CONNECTION_NAMES, postgresqlConnection } from './postgresql-connection.ts';
 import { REDIS_CONNECTION_IGNORES, REDIS_CONNECTION_NAMES } from './redis-connection.ts';
@@ -57,7 +57,7 @@ export const makePostgresqlLocks: MakeStore = (source) => {
   try {
     return postgresqlLocks(source.name, { connection, ...given });
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     reader.problem(`metadata tableName must be ${TABLE_NAME_FORM}`);
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { type MqttPubSubOptions, mqttPubSub } from '../components/mqtt/index.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import type { BrokerResource } from './broker-pubsub.ts';
 import { MetadataReader } from './metadata-reader.ts';
@@ -73,7 +73,7 @@ function fromResource(resource: BrokerResource, protocolVersion: 4 | 5): PubSubD
     // The cast is safe: what is not given is left out, and the url is given.
     return mqttPubSub(name, definedOnly(given) as MqttPubSubOptions);
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     resource.problem(error.message);
     return undefined;
   }

@@ -5,7 +5,7 @@ import {
   type RabbitmqQueueType,
   rabbitmqPubSub,
 } from '../components/rabbitmq/index.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import type { BrokerResource } from './broker-pubsub.ts';
 import { MetadataReader } from './metadata-reader.ts';
@@ -58,7 +58,7 @@ export function makeRabbitmqPubSub(resource: BrokerResource): PubSubDefinition |
   try {
     return rabbitmqPubSub(resource.name, options);
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     // Without values: they may come from a secret store.
     resource.problem(
       'metadata connectionString must be like "amqp://user:password@host:5672/vhost"; certificates must be valid, and need "amqps://" as saslExternal does; and queueType "quorum" a durable queue with deletedWhenUnused "false"',

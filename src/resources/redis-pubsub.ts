@@ -1,5 +1,5 @@
 import { type RedisPubSubOptions, redisPubSub } from '../components/redis/index.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import type { MakeBrokerPubSub } from './broker-pubsub.ts';
 import { MetadataReader } from './metadata-reader.ts';
@@ -45,7 +45,7 @@ export const makeRedisPubSub: MakeBrokerPubSub = (resource) => {
   try {
     return redisPubSub(resource.name, { ...connection, ...resource.topics, ...given });
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     reader.problem('metadata clientCert and clientKey must be valid and belong together');
     return undefined;
   }

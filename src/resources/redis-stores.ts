@@ -1,6 +1,6 @@
 import type { AnyStoreDefinition } from '../components/any-component.ts';
 import type { RedisConnectionOptions } from '../components/redis/index.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { MetadataReader } from './metadata-reader.ts';
 import { redisConnection } from './redis-connection.ts';
 import type { StoreSource } from './store-source.ts';
@@ -22,7 +22,7 @@ export function redisStore<Definition extends AnyStoreDefinition>(
   try {
     return make({ ...connection, ...(timeoutMs === undefined ? {} : { callTimeout: timeoutMs }) });
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     reader.problem('metadata clientCert and clientKey must be valid and belong together');
     return undefined;
   }

@@ -3,7 +3,7 @@ import { sqliteStateStore } from '../components/embedded/index.ts';
 import type { KeyValueDefinition } from '../components/key-value.ts';
 import { postgresqlStateStore } from '../components/postgresql/index.ts';
 import { redisStateStore } from '../components/redis/index.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import { DAY_MS, MetadataReader } from './metadata-reader.ts';
 import { redisConnection } from './redis-connection.ts';
@@ -95,7 +95,7 @@ function made(
   try {
     return make();
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     problem(text);
     return undefined;
   }

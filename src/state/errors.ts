@@ -1,3 +1,5 @@
+import { SidecarError, type StateErrorCode } from '../errors.ts';
+
 /**
  * Why a {@link StateError} was thrown.
  *
@@ -39,12 +41,13 @@ export type StateErrorKind =
 const BRAND = Symbol.for('insidecar.StateError');
 
 /**
- * The error that a state store rejects with. Its message names the offending value and what was expected. Recognise it
- * with {@link isStateError}, which also works across two loaded copies of the package.
+ * The error that a state store rejects with: a {@link SidecarError} whose code is its kind, such as `ERR_STATE_IN_USE`.
+ * Its message names the offending value and what was expected. Recognise it by its code, or with {@link isStateError},
+ * which also works across two loaded copies of the package.
  *
  * @public
  */
-export class StateError extends Error {
+export class StateError extends SidecarError {
   /** `StateError`. */
   override readonly name: string = 'StateError';
   /** The kind of the error; stable across releases. */
@@ -52,7 +55,7 @@ export class StateError extends Error {
 
   /** Makes an error; `cause` is the engine's error, if there is one. */
   constructor(kind: StateErrorKind, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+    super(codeOf(kind), message, { cause });
     this.kind = kind;
     Object.defineProperty(this, BRAND, { value: true });
   }
@@ -75,6 +78,10 @@ export class ConflictError extends StateError {
     super('conflict', `The entry ${quote(key)} is not at the required version: it was changed meanwhile.`);
     this.key = key;
   }
+}
+
+function codeOf(kind: StateErrorKind): StateErrorCode {
+  return `ERR_STATE_${kind.toUpperCase().replace('-', '_')}` as StateErrorCode;
 }
 
 /** Whether a thrown value is a {@link StateError}, from this or another copy of the package. @public */

@@ -18,7 +18,8 @@ export function checkFields(
   code: ErrorCode = 'ERR_INVALID_ARGUMENT',
 ): void {
   const problem = fieldsProblem(given, known, what);
-  if (problem !== undefined) throw new SidecarError(code, problem);
+  const argument = code === 'ERR_INVALID_ARGUMENT' ? 'options' : undefined;
+  if (problem !== undefined) throw new SidecarError(code, problem, { argument });
 }
 
 /** Describes what is wrong with the shape of options: not an object, or an unknown field. `what` names the options. */

@@ -1,6 +1,6 @@
 import type { Membership } from '../../cluster/membership.ts';
 import { type BindingDefinition, type BindingResponse, isUsedFor } from '../../components/binding.ts';
-import { isSidecarError } from '../../errors.ts';
+import { isApiError } from '../../errors.ts';
 import { observe } from '../../probe.ts';
 import { type CancelToken, NEVER, signalOfCancelToken } from '../../util/cancel-token.ts';
 import { outside } from '../../util/outside.ts';
@@ -60,7 +60,7 @@ export class BindingsService implements BlockService {
         this.#call(named, invocation, context, observation.headers()),
       );
     } catch (error) {
-      throw isSidecarError(error) && error.code === 'ERR_SHUTTING_DOWN' ? error : invokeFailed(name, error);
+      throw isApiError(error) && error.code === 'ERR_SHUTTING_DOWN' ? error : invokeFailed(name, error);
     }
   }
 

@@ -50,6 +50,7 @@ export class Destinations {
       throw failed(
         target,
         'it is not an application: expected <appId>, <appId>.<namespace>, an HTTP endpoint or a URL',
+        'unknown',
       );
     return this.#isOwn(callee) ? this.#own : new RemoteApp(this.#deps, callee, target);
   }

@@ -1,4 +1,4 @@
-import { isError, isSidecarError, messageOf, SidecarError } from '../../errors.ts';
+import { type InvocationFailure, isApiError, isError, messageOf, SidecarError } from '../../errors.ts';
 
 const MAX_SHOWN = 200;
 
@@ -9,28 +9,29 @@ export function shown(text: string): string {
 
 /** The request cannot be forwarded; nothing was called. */
 export function refused(message: string): SidecarError {
-  return new SidecarError('ERR_DIRECT_INVOKE', message, { status: 400 });
+  return new SidecarError('ERR_DIRECT_INVOKE', message, { status: 400, reason: 'invalid' });
 }
 
 /** The requested feature is not supported. */
 export function notOffered(message: string): SidecarError {
-  return new SidecarError('ERR_DIRECT_INVOKE', message, { status: 501 });
+  return new SidecarError('ERR_DIRECT_INVOKE', message, { status: 501, reason: 'unsupported' });
 }
 
 /** The callee's access control denies the call. */
 export function denied(target: string, caller: string, operation: string): SidecarError {
   const message = `access control of ${shown(target)} denies ${operation} to ${caller}`;
-  return new SidecarError('ERR_DIRECT_INVOKE', message, { status: 403 });
+  return new SidecarError('ERR_DIRECT_INVOKE', message, { status: 403, reason: 'denied' });
 }
 
 /** The target is not available or did not respond. */
-export function failed(target: string, reason: string, cause?: unknown): SidecarError {
-  return new SidecarError('ERR_DIRECT_INVOKE', `invocation of ${shown(target)} failed: ${reason}`, { cause });
+export function failed(target: string, problem: string, reason: InvocationFailure, cause?: unknown): SidecarError {
+  const message = `invocation of ${shown(target)} failed: ${problem}`;
+  return new SidecarError('ERR_DIRECT_INVOKE', message, { reason, cause });
 }
 
 /** Converts any error of a call to an invocation error. */
 export function asFailed(target: string, error: unknown): SidecarError {
-  return isSidecarError(error) ? error : failed(target, reasonOf(error), error);
+  return isApiError(error) ? error : failed(target, reasonOf(error), 'unreachable', error);
 }
 
 /** A failed connection reports an error per address tried and has no message of its own. */

@@ -92,7 +92,7 @@ export class Peers {
     const { destinations, identity, own, wire } = this.#deps;
     const caller = await this.#callerOf(request);
     if (!destinations.isOwnName(address.target))
-      throw failed(address.target, `this is the sidecar of ${own.appId} in namespace ${own.namespace}`);
+      throw failed(address.target, `this is the sidecar of ${own.appId} in namespace ${own.namespace}`, 'unknown');
     // With keys, who proves nothing has no name.
     const sender = identity === undefined ? senderOf(request.headers[wire.headers.peer], own) : undefined;
     const named = caller ?? sender ?? unproved;

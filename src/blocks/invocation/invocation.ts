@@ -21,6 +21,7 @@ import { setGracePeriod } from '../../util/grace-period.ts';
 import { checkFields, fieldNames, nameOfKind } from '../../util/known-fields.ts';
 import { Linked } from '../../util/linked.ts';
 import { nodeHttp } from '../../util/node-http.ts';
+import { inCode } from '../in-code.ts';
 import type { CallAddress } from './address.ts';
 import type { Destination } from './destination.ts';
 import type { Destinations } from './destinations.ts';
@@ -124,7 +125,7 @@ export class Invocation {
       return new InvocationReply(target, body instanceof Readable ? closingUnread(body, answer) : answer);
     } catch (error) {
       if (body instanceof Readable) closeStream(body);
-      throw error;
+      throw inCode(error);
     }
   }
 

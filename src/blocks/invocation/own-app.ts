@@ -71,8 +71,11 @@ export class OwnApp implements Destination {
   send(request: SidecarRequest): Promise<SidecarResponse> {
     const { app, appId, monitor } = this.#deps;
     if (app === undefined)
-      return Promise.reject(failed(appId, 'there is no application: set the option app (--app-port of the command)'));
-    if (monitor?.isHealthy === false) return Promise.reject(failed(appId, 'the application is not healthy'));
+      return Promise.reject(
+        failed(appId, 'there is no application: set the option app (--app-port of the command)', 'unknown'),
+      );
+    if (monitor?.isHealthy === false)
+      return Promise.reject(failed(appId, 'the application is not healthy', 'unhealthy'));
     const handle = this.#hasToken ? app.handle : app.handleWithoutToken;
     return isRemote(app) ? handle(request) : this.#callInProcess(handle, request);
   }
@@ -83,7 +86,7 @@ export class OwnApp implements Destination {
       return await handle(request);
     } catch (error) {
       if (cancelTokenOf(request).aborted || error instanceof UnfitRequest) throw error;
-      throw failed(this.#deps.appId, 'the application broke off before it answered', error);
+      throw failed(this.#deps.appId, 'the application broke off before it answered', 'unreachable', error);
     }
   }
 

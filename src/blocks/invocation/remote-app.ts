@@ -62,7 +62,7 @@ export class RemoteApp implements Destination {
     const { resolver } = this.#deps;
     const { appId, namespace } = this.#callee;
     const instances = (await resolver?.resolve(appId, namespace)) ?? [];
-    if (instances.length === 0) throw failed(this.#target, 'no application of this name is known');
+    if (instances.length === 0) throw failed(this.#target, 'no application of this name is known', 'unknown');
     const mark = new CallMark(this.#deps.own, this.#callee);
     try {
       return await this.#sendTo(instances, await this.#prove(request, mark));

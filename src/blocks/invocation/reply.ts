@@ -46,7 +46,12 @@ export class InvocationReply implements SidecarResponse {
     try {
       return await readAll(this.body, limitBytes);
     } catch (error) {
-      throw failed(this.#target, `its answer could not be read whole, with a limit of ${limitBytes} bytes`, error);
+      throw failed(
+        this.#target,
+        `its answer could not be read whole, with a limit of ${limitBytes} bytes`,
+        'answer',
+        error,
+      );
     }
   }
 
@@ -65,7 +70,7 @@ export class InvocationReply implements SidecarResponse {
     try {
       return JSON.parse(text) as Value;
     } catch (error) {
-      throw failed(this.#target, `its answer with status ${this.status} is not JSON`, error);
+      throw failed(this.#target, `its answer with status ${this.status} is not JSON`, 'answer', error);
     }
   }
 

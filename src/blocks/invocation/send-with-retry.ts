@@ -1,4 +1,4 @@
-import { isSidecarError } from '../../errors.ts';
+import { isApiError } from '../../errors.ts';
 import { isUntouched } from '../../http/body.ts';
 import {
   cancelTokenOf,
@@ -96,5 +96,5 @@ function eitherOf(attempt: CancelToken, call: CancelToken): CancelToken {
 
 /** A rejected call would be rejected again, and so would one that is not supported. */
 function verdictOn(error: unknown): Verdict {
-  return isSidecarError(error) && (error.status < 500 || error.status === 501) ? 'failure' : 'retry';
+  return isApiError(error) && (error.status < 500 || error.status === 501) ? 'failure' : 'retry';
 }

@@ -1,6 +1,6 @@
 import type { Membership } from '../../cluster/membership.ts';
 import { workplaceOf } from '../../cluster/workplace-of.ts';
-import { isSidecarError, type SidecarError } from '../../errors.ts';
+import { isApiError, type SidecarError } from '../../errors.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
 import { isConflictError } from '../../state/errors.ts';
 import type { JobFields, StoredJob } from '../../timed/job.ts';
@@ -301,7 +301,7 @@ export class JobService implements BlockService {
   }
 
   #asSidecarError(operation: Operation, error: unknown, scheduler: Scheduler): SidecarError {
-    if (isSidecarError(error)) return error;
+    if (isApiError(error)) return error;
     // The write may have been committed.
     if (operation !== 'GET_JOB' && operation !== 'LIST_JOBS' && !isConflictError(error)) scheduler.readAnew();
     return this.errors.failed(operation, error);

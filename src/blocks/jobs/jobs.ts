@@ -1,3 +1,4 @@
+import type { JobFields } from '../../timed/job.ts';
 import { retryInfoOfPolicy } from '../../timed/planning/policy.ts';
 import { isKeptFailure } from '../../timed/planning/transition.ts';
 import { checkNamePage } from '../../util/check-limit.ts';
@@ -14,8 +15,16 @@ import {
   whole,
 } from '../../util/option-fields.ts';
 import { parseWith } from '../../util/standard-schema.ts';
+import { inCode } from '../in-code.ts';
 import type { FoundJob, JobService } from './job-service.ts';
-import { type JobDefinition, type JobOrName, keptRetry, misfit, nameOfJob } from './model/define-job.ts';
+import {
+  type JobDefinition,
+  type JobOrName,
+  keptRetry,
+  misfit,
+  nameOfJob,
+  type RecurringJobOptions,
+} from './model/define-job.ts';
 import type {
   DefinedJobOptions,
   Job,
@@ -63,7 +72,7 @@ export class Jobs {
    * Before the start this resolves at once; after it, when the job is kept. What cannot be understood is thrown, not
    * rejected: a definition of before the start never fails without notice.
    *
-   * @throws SidecarError of status 400 for what cannot be understood, `ERR_CONFIGURATION` when the name or pattern has a
+   * @throws SidecarError `ERR_JOB_INVALID` for what cannot be understood, `ERR_CONFIGURATION` when the name or pattern has a
    * function already; 500 when the store fails.
    * @example
    * ```ts
@@ -76,7 +85,7 @@ export class Jobs {
       throw invalidConfiguration(`register was given ${nameOfKind(job)}: expected what defineJob returns`);
     const { name, options, handler } = job;
     const { schema, timeout, retry } = options;
-    const fields = options.schedule === undefined ? undefined : this.#service.checkedJob(name, options);
+    const fields = options.schedule === undefined ? undefined : this.#checked(name, options);
     const close = this.#service.handle(name, {
       // Its type of data is that of the definition.
       handler: handler as JobHandler,
@@ -95,12 +104,20 @@ export class Jobs {
     );
   }
 
+  #checked(name: string, options: RecurringJobOptions<unknown, unknown>): JobFields {
+    try {
+      return this.#service.checkedJob(name, options);
+    } catch (error) {
+      throw inCode(error);
+    }
+  }
+
   /**
    * Schedules a job of a definition, whose function runs it. When this resolves the job is kept, on disk if the state
    * store is durable. Answers whether it was written: `false` when `ifExists` left the job that is there as it is.
    *
-   * @throws SidecarError `ERR_INVALID_DATA` for data that do not fit the schema; of status 400 for what cannot be
-   * understood, 409 (`…_SCHEDULER_SCHEDULE_JOB`) for a name that is taken when `ifExists` is `fail`, 500 when the store
+   * @throws SidecarError `ERR_INVALID_DATA` for data that do not fit the schema; `ERR_JOB_INVALID` for what cannot be
+   * understood, `ERR_JOB_EXISTS` for a name that is taken when `ifExists` is `fail`, `ERR_JOB_STORE` when the store
    * fails.
    * @example
    * ```ts
@@ -112,19 +129,23 @@ export class Jobs {
   /** Schedules the job of a name, which a function or the application runs. */
   schedule(name: string, options: JobOptions): Promise<boolean>;
   async schedule(job: JobOrName, options: JobOptions | DefinedJobOptions<unknown>): Promise<boolean> {
-    if (Object(job).kind !== 'job')
-      return this.#service.schedule(job as string, this.#service.parser.parseOptions(options));
-    const { id, ...rest } = Object(options) as DefinedJobOptions<unknown>;
-    const name = nameOfJob(job, id);
-    const { schedule, schema, retry } = (job as JobDefinition).options;
-    if (schedule !== undefined)
-      throw invalidArgument(`job ${JSON.stringify(name)} has a schedule of its own: run() runs it now`);
-    const fields = this.#service.parser.parseOptions({ retry: keptRetry(retry), ...definedOnly(rest) });
-    if (schema !== undefined) {
-      const sent: unknown = fields.data === undefined ? undefined : JSON.parse(fields.data);
-      await parseWith(schema, sent, (problem) => misfit(name, problem));
+    try {
+      if (Object(job).kind !== 'job')
+        return await this.#service.schedule(job as string, this.#service.parser.parseOptions(options));
+      const { id, ...rest } = Object(options) as DefinedJobOptions<unknown>;
+      const name = nameOfJob(job, id);
+      const { schedule, schema, retry } = (job as JobDefinition).options;
+      if (schedule !== undefined)
+        throw invalidArgument(`job ${JSON.stringify(name)} has a schedule of its own: run() runs it now`);
+      const fields = this.#service.parser.parseOptions({ retry: keptRetry(retry), ...definedOnly(rest) });
+      if (schema !== undefined) {
+        const sent: unknown = fields.data === undefined ? undefined : JSON.parse(fields.data);
+        await parseWith(schema, sent, (problem) => misfit(name, problem));
+      }
+      return await this.#service.schedule(name, fields);
+    } catch (error) {
+      throw inCode(error);
     }
-    return this.#service.schedule(name, fields);
   }
 
   /**
@@ -143,10 +164,14 @@ export class Jobs {
   /** The job of a name. */
   get(name: string): Promise<Job | undefined>;
   async get(job: JobOrName, id?: string): Promise<Job | undefined> {
-    const found = await this.#service.find(nameOfJob(job, id));
-    if (found === undefined) return undefined;
-    const { data } = found;
-    return { ...infoOf(found), ...(data === undefined ? undefined : { data: JSON.parse(data) as unknown }) };
+    try {
+      const found = await this.#service.find(nameOfJob(job, id));
+      if (found === undefined) return undefined;
+      const { data } = found;
+      return { ...infoOf(found), ...(data === undefined ? undefined : { data: JSON.parse(data) as unknown }) };
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 
   /** A job with its data as JSON text, digit for digit, and its next instants. @internal */
@@ -209,15 +234,19 @@ export class Jobs {
    * `dueAt` is now, and its failures are retried as the job's policy says. A job that runs once and has failed for good
    * runs anew.
    *
-   * @throws SidecarError `…_SCHEDULER_SCHEDULE_JOB` of status 409 when the job runs or is due already, of status 400 for
-   * a bad name, 500 when the store fails.
+   * @throws SidecarError `ERR_JOB_BUSY` when the job runs or is due already, `ERR_JOB_INVALID` for a bad name,
+   * `ERR_JOB_STORE` when the store fails.
    * @example
    * ```ts
    * await sidecar.jobs.run('report'); // now; its schedule stays
    * ```
    */
   async run(job: JobDefinition | string, id?: string): Promise<boolean> {
-    return this.#service.run(nameOfJob(job, id));
+    try {
+      return await this.#service.run(nameOfJob(job, id));
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 
   /**
@@ -234,7 +263,11 @@ export class Jobs {
    * ```
    */
   async pause(job: JobDefinition | string, id?: string): Promise<boolean> {
-    return this.#service.pause(nameOfJob(job, id));
+    try {
+      return await this.#service.pause(nameOfJob(job, id));
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 
   /**
@@ -247,7 +280,11 @@ export class Jobs {
    * ```
    */
   async resume(job: JobDefinition | string, id?: string): Promise<boolean> {
-    return this.#service.resume(nameOfJob(job, id));
+    try {
+      return await this.#service.resume(nameOfJob(job, id));
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 
   /**
@@ -259,7 +296,11 @@ export class Jobs {
    * ```
    */
   async delete(job: JobDefinition | string, id?: string): Promise<boolean> {
-    return this.#service.delete(nameOfJob(job, id));
+    try {
+      return await this.#service.delete(nameOfJob(job, id));
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 }
 

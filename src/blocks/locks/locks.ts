@@ -3,9 +3,11 @@ import { SidecarError } from '../../errors.ts';
 import type { Duration } from '../../util/duration.ts';
 import { parseDurationOption } from '../../util/duration-option.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
+import { invalidArgument } from '../../util/option-fields.ts';
 import { shown } from '../../util/shown.ts';
+import { inCode } from '../in-code.ts';
 import type { LockService } from './lock-service.ts';
-import { checkLockName, MAX_EXPIRY_SECONDS } from './parse-lock.ts';
+import { checkLockName, type LockName, MAX_EXPIRY_SECONDS } from './parse-lock.ts';
 
 /** Options of {@link Locks.tryLock}. @public */
 export interface LockOptions {
@@ -62,8 +64,8 @@ export class Locks {
    *
    * @param store - the name of the lock store
    * @param resource - what is locked: a text of at most 512 bytes, without `||`
-   * @throws SidecarError `ERR_LOCK_STORE_NOT_FOUND`, `ERR_LOCK_STORE_NOT_CONFIGURED`; `ERR_MALFORMED_REQUEST` for a
-   * resource or an owner that cannot be used, `ERR_INVALID_ARGUMENT` for such options; `ERR_TRY_LOCK` when the store fails:
+   * @throws SidecarError `ERR_LOCK_STORE_NOT_FOUND`, `ERR_LOCK_STORE_NOT_CONFIGURED`; `ERR_INVALID_ARGUMENT` for a
+   * resource, an owner or options that cannot be; `ERR_TRY_LOCK` when the store fails:
    * the lock may then be held until its expiry.
    */
   async tryLock(store: string, resource: string, options: LockOptions): Promise<Lock | undefined> {
@@ -71,7 +73,7 @@ export class Locks {
     const named = this.#service.find(store);
     const { clock, newId } = this.#service.deps;
     const owner = options.owner ?? newId();
-    checkLockName({ resource, owner });
+    checkNames({ resource, owner });
     const expiryMs = expiryMsOf(options.ttl);
     // Before the call: the lock may be as old as that.
     const expiresAt = clock.now() + expiryMs;
@@ -96,7 +98,7 @@ export class Locks {
    */
   async unlock(store: string, resource: string, owner: string): Promise<UnlockOutcome> {
     const named = this.#service.find(store);
-    checkLockName({ resource, owner });
+    checkNames({ resource, owner });
     return this.#service.unlock(named, { resource, owner });
   }
 
@@ -111,9 +113,22 @@ export class Locks {
   }
 }
 
+/** @throws SidecarError `ERR_INVALID_ARGUMENT`. */
+function checkNames(name: LockName): void {
+  try {
+    checkLockName(name);
+  } catch (error) {
+    throw inCode(error, 'resource');
+  }
+}
+
 function expiryMsOf(ttl: Duration): number {
-  const seconds = Math.ceil(parseDurationOption('ttl', ttl) / 1_000);
+  const seconds = Math.ceil(
+    parseDurationOption('ttl', ttl, (problem) => invalidArgument(problem, 'options.ttl')) / 1_000,
+  );
   if (seconds >= 1 && seconds <= MAX_EXPIRY_SECONDS) return seconds * 1_000;
   const expected = `more than 0 and at most ${MAX_EXPIRY_SECONDS} seconds`;
-  throw new SidecarError('ERR_INVALID_ARGUMENT', `ttl is ${shown(ttl)}: expected ${expected}`);
+  throw new SidecarError('ERR_INVALID_ARGUMENT', `ttl is ${shown(ttl)}: expected ${expected}`, {
+    argument: 'options.ttl',
+  });
 }

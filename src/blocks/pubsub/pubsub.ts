@@ -1,5 +1,6 @@
 import { definedOnly } from '../../util/defined-only.ts';
 import { ANY_TEXT, checkOptions, invalidArgument, type OptionFields } from '../../util/option-fields.ts';
+import { inCode } from '../in-code.ts';
 import { NO_METADATA } from '../request-metadata.ts';
 import { type BulkHandler, deliverBatches } from './delivery/bulk-handler.ts';
 import { deliverData, deliverEvents, type MakeDeliver } from './delivery/code-handler.ts';
@@ -90,23 +91,27 @@ export class PubSub {
     given: unknown,
     topic?: TopicDefinition,
   ): Promise<void> {
-    this.#service.admit();
-    const options = (given === undefined ? {} : given) as PublishOptions;
-    checkPublishOptions(options);
-    const metadata = metadataOf(options);
-    const target = this.#service.targetInCode(destination, metadata);
-    const rules = publishRules(metadata, destination.pubsubName);
-    const form = { contentType: options.contentType, rawPayload: rules.rawPayload };
-    const encoded = encodeData(data, form, target.address);
-    if (topic?.schema !== undefined) await checkAsSent(topic, data, encoded);
-    await this.#service.send(target, {
-      address: target.address,
-      bytes: encoded.bytes,
-      contentType: encoded.contentType,
-      metadata,
-      rules,
-      trace: options.trace,
-    });
+    try {
+      this.#service.admit();
+      const options = (given === undefined ? {} : given) as PublishOptions;
+      checkPublishOptions(options);
+      const metadata = metadataOf(options);
+      const target = this.#service.targetInCode(destination, metadata);
+      const rules = publishRules(metadata, destination.pubsubName);
+      const form = { contentType: options.contentType, rawPayload: rules.rawPayload };
+      const encoded = encodeData(data, form, target.address);
+      if (topic?.schema !== undefined) await checkAsSent(topic, data, encoded);
+      await this.#service.send(target, {
+        address: target.address,
+        bytes: encoded.bytes,
+        contentType: encoded.contentType,
+        metadata,
+        rules,
+        trace: options.trace,
+      });
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 
   /**
@@ -136,30 +141,34 @@ export class PubSub {
     options?: BulkPublishOptions,
   ): Promise<void>;
   async publishBulk(to: TopicDefinition | string, ...rest: readonly unknown[]): Promise<void> {
-    this.#service.admit();
-    const isTyped = isDefinition(to);
-    if (isTyped) checkTopic(to, 'the topic of publishBulk');
-    const destination = isTyped ? this.#service.destinationOf(to) : { pubsubName: to, topic: rest[0] as string };
-    const [entries, options = {}] = (isTyped ? rest : rest.slice(1)) as [
-      readonly BulkPublishEntry[],
-      BulkPublishOptions?,
-    ];
-    const { pubsubName } = destination;
-    checkBulkOptions(options, entries);
-    const metadata = metadataOf(options);
-    const target = this.#service.targetInCode(destination, metadata, true);
-    const { address } = target;
-    const limitBytes = maxBulkPubBytes(metadata, pubsubName);
-    const publishes = entries.map(({ entryId, event, contentType, metadata: own }) => {
-      const merged = own === undefined ? metadata : mergedMetadata(metadata, own);
-      const rules = publishRules(merged, pubsubName);
-      const encoded = encodeData(event, { contentType, rawPayload: rules.rawPayload }, address);
-      return { entryId, publish: { address, metadata: merged, rules, trace: options.trace, ...encoded } };
-    });
-    checkEntryIds(entries, address);
-    if (isTyped && to.schema !== undefined)
-      for (const [index, { publish }] of publishes.entries()) await checkAsSent(to, entries[index]?.event, publish);
-    await this.#service.sendBulk(target, publishes, limitBytes);
+    try {
+      this.#service.admit();
+      const isTyped = isDefinition(to);
+      if (isTyped) checkTopic(to, 'the topic of publishBulk');
+      const destination = isTyped ? this.#service.destinationOf(to) : { pubsubName: to, topic: rest[0] as string };
+      const [entries, options = {}] = (isTyped ? rest : rest.slice(1)) as [
+        readonly BulkPublishEntry[],
+        BulkPublishOptions?,
+      ];
+      const { pubsubName } = destination;
+      checkBulkOptions(options, entries);
+      const metadata = metadataOf(options);
+      const target = this.#service.targetInCode(destination, metadata, true);
+      const { address } = target;
+      const limitBytes = maxBulkPubBytes(metadata, pubsubName);
+      const publishes = entries.map(({ entryId, event, contentType, metadata: own }) => {
+        const merged = own === undefined ? metadata : mergedMetadata(metadata, own);
+        const rules = publishRules(merged, pubsubName);
+        const encoded = encodeData(event, { contentType, rawPayload: rules.rawPayload }, address);
+        return { entryId, publish: { address, metadata: merged, rules, trace: options.trace, ...encoded } };
+      });
+      checkEntryIds(entries, address);
+      if (isTyped && to.schema !== undefined)
+        for (const [index, { publish }] of publishes.entries()) await checkAsSent(to, entries[index]?.event, publish);
+      await this.#service.sendBulk(target, publishes, limitBytes);
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { QueueEntry } from '../../components/queue-access.ts';
-import { isSidecarError } from '../../errors.ts';
+import { isApiError } from '../../errors.ts';
 import { eachOf } from '../../util/each-of.ts';
 import { ANYTHING, checkOptions, invalidArgument, type OptionFields } from '../../util/option-fields.ts';
 import type { QueueRef } from './delivery/subscription-info.ts';
@@ -208,7 +208,7 @@ export class Queues {
       return await work();
     } catch (error) {
       const { pubsubName, topic, group } = queue ?? {};
-      const isMissing = isSidecarError(error) && error.code === 'ERR_QUEUE_NOT_FOUND';
+      const isMissing = isApiError(error) && error.code === 'ERR_QUEUE_NOT_FOUND';
       if (!isMissing || (await this.operations.list(pubsubName, topic)).some((one) => one.group === group)) throw error;
       return otherwise;
     }

@@ -1,4 +1,4 @@
-import { type ErrorCode, isSidecarError, messageOf, SidecarError } from '../../errors.ts';
+import { type ErrorCode, isApiError, messageOf, SidecarError } from '../../errors.ts';
 import { isStateError } from '../../state/errors.ts';
 
 /** The most operations of a transaction. */
@@ -44,7 +44,7 @@ export function refused(code: ErrorCode, storeName: string, key: string, hasEtag
  * A store has failed. Only our own words are shown: those of a driver may hold scripts and values.
  */
 export function storeFailed(code: ErrorCode, storeName: string, key: string | undefined, cause: unknown): SidecarError {
-  if (isSidecarError(cause)) return cause;
+  if (isApiError(cause)) return cause;
   const about = key === undefined ? '' : `, key ${quoted(key)}`;
   const reason = isStateError(cause) || cause instanceof StateFailure ? `: ${messageOf(cause)}` : '';
   return new SidecarError(code, `state store ${storeName} failed${about}${reason}`, { cause });

@@ -1,14 +1,16 @@
 import type { StoredValue } from '../../components/key-value.ts';
 import { MAX_TTL_SECONDS } from '../../components/key-value-options.ts';
-import { isSidecarError, messageOf } from '../../errors.ts';
+import { isApiError, messageOf, SidecarError } from '../../errors.ts';
 import type { Duration } from '../../util/duration.ts';
 import { parseDurationOption } from '../../util/duration-option.ts';
 import { jsonTextOf } from '../../util/json-value.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
+import { invalidArgument } from '../../util/option-fields.ts';
 import { shown } from '../../util/shown.ts';
+import { inCode } from '../in-code.ts';
 import { metadataFrom, NO_METADATA } from '../request-metadata.ts';
 import type { StateChange } from './change.ts';
-import { MAX_OPERATIONS, malformed, tooManyOperations, unknownOperation } from './errors.ts';
+import { MAX_OPERATIONS, tooManyOperations, unknownOperation } from './errors.ts';
 import { checkKey } from './key-prefix.ts';
 import { planOf } from './query/plan-of.ts';
 import type { StateService } from './state-service.ts';
@@ -140,15 +142,19 @@ export class State {
   /**
    * Reads a value; `undefined` if the key does not exist.
    *
-   * @throws SidecarError `ERR_STATE_STORE_NOT_FOUND`, `ERR_STATE_STORE_NOT_CONFIGURED`, `ERR_MALFORMED_REQUEST` for a
-   * wrong key, `ERR_STATE_GET` if the store failed.
+   * @throws SidecarError `ERR_STATE_STORE_NOT_FOUND`, `ERR_STATE_STORE_NOT_CONFIGURED`, `ERR_INVALID_ARGUMENT`
+   * for a wrong key, `ERR_STATE_GET` if the store failed.
    */
   async get<T = unknown>(storeName: string, key: string): Promise<StateItem<T> | undefined> {
-    const service = this.#admitted();
-    const store = service.store(storeName);
-    checkKey(storeName, key);
-    const found = await service.get(store, key);
-    return found && itemOf<T>(found);
+    try {
+      const service = this.#admitted();
+      const store = service.store(storeName);
+      checkKey(storeName, key);
+      const found = await service.get(store, key);
+      return found && itemOf<T>(found);
+    } catch (error) {
+      throw inCode(error, 'key');
+    }
   }
 
   /**
@@ -161,16 +167,20 @@ export class State {
     storeName: string,
     keys: readonly string[],
   ): Promise<readonly (StateItem<T> | undefined)[]> {
-    const service = this.#admitted();
-    const store = service.store(storeName);
-    if (!Array.isArray(keys)) throw malformed(`keys are ${shown(keys)}: expected a list of texts`);
-    for (const key of keys) checkKey(storeName, key);
-    if (keys.length === 0) return [];
-    return (await service.getMany(store, keys)).map((entry) => {
-      if (entry === undefined) return undefined;
-      if ('error' in entry) throw entry.error;
-      return itemOf<T>(entry);
-    });
+    try {
+      const service = this.#admitted();
+      const store = service.store(storeName);
+      if (!Array.isArray(keys)) throw invalidArgument(`keys are ${shown(keys)}: expected a list of texts`, 'keys');
+      for (const key of keys) checkKey(storeName, key);
+      if (keys.length === 0) return [];
+      return (await service.getMany(store, keys)).map((entry) => {
+        if (entry === undefined) return undefined;
+        if ('error' in entry) throw entry.error;
+        return itemOf<T>(entry);
+      });
+    } catch (error) {
+      throw inCode(error, 'keys');
+    }
   }
 
   /**
@@ -186,11 +196,15 @@ export class State {
     value: unknown,
     options: SetStateOptions = {},
   ): Promise<{ readonly etag: string }> {
-    const service = this.#admitted();
-    const store = service.store(storeName);
-    checkFields(options, SET_FIELDS, 'options of set', 'ERR_MALFORMED_REQUEST');
-    const etags = await service.save(store, [upsertOf(storeName, { operation: 'upsert', key, value, ...options })]);
-    return { etag: etags.get(key) ?? '' };
+    try {
+      const service = this.#admitted();
+      const store = service.store(storeName);
+      checkFields(options, SET_FIELDS, 'options of set');
+      const etags = await service.save(store, [upsertOf(storeName, { operation: 'upsert', key, value, ...options })]);
+      return { etag: etags.get(key) ?? '' };
+    } catch (error) {
+      throw inCode(error, 'key');
+    }
   }
 
   /**
@@ -206,10 +220,13 @@ export class State {
     change: (value: T | undefined, item: StateItem<T> | undefined) => T | undefined | Promise<T | undefined>,
     options: UpdateStateOptions = {},
   ): Promise<StateItem<T> | undefined> {
-    checkFields(options, UPDATE_FIELDS, 'options of update', 'ERR_MALFORMED_REQUEST');
+    checkFields(options, UPDATE_FIELDS, 'options of update');
     const { maxAttempts = DEFAULT_ATTEMPTS, ttl } = options;
     if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
-      throw malformed(`maxAttempts is ${shown(maxAttempts)}: expected a whole number of 1 or more`);
+      throw invalidArgument(
+        `maxAttempts is ${shown(maxAttempts)}: expected a whole number of 1 or more`,
+        'options.maxAttempts',
+      );
     for (let attempt = 1; ; attempt++) {
       const item = await this.get<T>(storeName, key);
       const value = await change(item?.value, item);
@@ -219,7 +236,7 @@ export class State {
         const { etag } = await this.set(storeName, key, value, { ...condition, ttl });
         return { value, etag };
       } catch (error) {
-        const isConflictError = isSidecarError(error) && error.status === 409;
+        const isConflictError = isApiError(error) && error.status === 409;
         if (!isConflictError || attempt >= maxAttempts) throw error;
       }
     }
@@ -232,10 +249,14 @@ export class State {
    * as {@link State.get}.
    */
   async delete(storeName: string, key: string, options: StateWriteOptions = {}): Promise<void> {
-    const service = this.#admitted();
-    const store = service.store(storeName);
-    checkFields(options, WRITE_FIELDS, 'options of delete', 'ERR_MALFORMED_REQUEST');
-    await service.delete(store, deletionOf(storeName, { operation: 'delete', key, ...options }));
+    try {
+      const service = this.#admitted();
+      const store = service.store(storeName);
+      checkFields(options, WRITE_FIELDS, 'options of delete');
+      await service.delete(store, deletionOf(storeName, { operation: 'delete', key, ...options }));
+    } catch (error) {
+      throw inCode(error, 'key');
+    }
   }
 
   /**
@@ -246,21 +267,26 @@ export class State {
    * failed; `ERR_STATE_STORE_TOO_MANY_TRANSACTIONS`; `ERR_NOT_SUPPORTED_STATE_OPERATION`; as {@link State.get}.
    */
   async transact(storeName: string, operations: readonly StateOperation[]): Promise<ReadonlyMap<string, string>> {
-    const service = this.#admitted();
-    const store = service.store(storeName);
-    if (!Array.isArray(operations)) throw malformed(`operations are ${shown(operations)}: expected a list`);
-    if (operations.length > MAX_OPERATIONS) throw tooManyOperations(storeName, operations.length);
-    const changes = (operations as readonly StateOperation[]).map((operation) => {
-      const fields = operation?.operation === 'delete' ? DELETE_FIELDS : UPSERT_FIELDS;
-      checkFields(operation, fields, 'an operation of transact', 'ERR_MALFORMED_REQUEST');
-      if (operation.operation === 'upsert') return upsertOf(storeName, operation);
-      if (operation.operation === 'delete') return deletionOf(storeName, operation);
-      const { operation: name = '' } = operation as { readonly operation?: unknown };
-      throw typeof name === 'string'
-        ? unknownOperation(name)
-        : malformed(`operation is ${shown(name)}: expected a text`);
-    });
-    return changes.length === 0 ? new Map<string, string>() : service.transact(store, changes);
+    try {
+      const service = this.#admitted();
+      const store = service.store(storeName);
+      if (!Array.isArray(operations))
+        throw invalidArgument(`operations are ${shown(operations)}: expected a list`, 'operations');
+      if (operations.length > MAX_OPERATIONS) throw tooManyOperations(storeName, operations.length);
+      const changes = (operations as readonly StateOperation[]).map((operation) => {
+        const fields = operation?.operation === 'delete' ? DELETE_FIELDS : UPSERT_FIELDS;
+        checkFields(operation, fields, 'an operation of transact');
+        if (operation.operation === 'upsert') return upsertOf(storeName, operation);
+        if (operation.operation === 'delete') return deletionOf(storeName, operation);
+        const { operation: name = '' } = operation as { readonly operation?: unknown };
+        throw typeof name === 'string'
+          ? unknownOperation(name)
+          : invalidArgument(`operation is ${shown(name)}: expected a text`, 'operations');
+      });
+      return changes.length === 0 ? new Map<string, string>() : await service.transact(store, changes);
+    } catch (error) {
+      throw inCode(error, 'operations');
+    }
   }
 
   /**
@@ -270,19 +296,23 @@ export class State {
    * `ERR_STATE_STORE_NOT_SUPPORTED` for a store without queries; as {@link State.get}.
    */
   async query<T = unknown>(storeName: string, query: StateQuery = {}): Promise<StateQueryPage<T>> {
-    const service = this.#admitted();
-    const store = service.store(storeName);
-    checkFields(query, QUERY_FIELDS, 'the query', 'ERR_MALFORMED_REQUEST');
-    const { filter, sort, limit, token } = query;
-    const text = textOf({ filter, sort, page: { limit, token } }, () => 'the query');
-    const page = await service.query(store, planOf(storeName, text));
-    const results = page.results.map(({ key, text: json, etag, expiresAt }) => ({
-      key,
-      value: JSON.parse(json) as T,
-      etag: etag ?? '',
-      ...(expiresAt === undefined ? {} : { expiresAt }),
-    }));
-    return { results, ...(page.token === undefined ? {} : { token: page.token }) };
+    try {
+      const service = this.#admitted();
+      const store = service.store(storeName);
+      checkFields(query, QUERY_FIELDS, 'the query');
+      const { filter, sort, limit, token } = query;
+      const text = textOf({ filter, sort, page: { limit, token } }, 'query', () => 'the query');
+      const page = await service.query(store, planOf(storeName, text));
+      const results = page.results.map(({ key, text: json, etag, expiresAt }) => ({
+        key,
+        value: JSON.parse(json) as T,
+        etag: etag ?? '',
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+      }));
+      return { results, ...(page.token === undefined ? {} : { token: page.token }) };
+    } catch (error) {
+      throw inCode(error, 'query');
+    }
   }
 
   #admitted(): StateService {
@@ -304,7 +334,7 @@ function upsertOf(storeName: string, operation: UpsertOperation): StateChange {
   return {
     kind: 'upsert',
     key,
-    value: Buffer.from(textOf(value, () => `the value of ${JSON.stringify(key)}`)),
+    value: Buffer.from(textOf(value, 'value', () => `the value of ${JSON.stringify(key)}`)),
     etag,
     isFirstWrite,
     isStrong,
@@ -324,25 +354,28 @@ function conditionOf({
   ifAbsent = false,
 }: StateWriteOptions): Pick<StateChange, 'etag' | 'isFirstWrite' | 'isStrong'> {
   if (etag !== undefined && typeof etag !== 'string')
-    throw malformed(`etag is ${shown(etag)}: expected the text that a read has returned`);
-  if (typeof ifAbsent !== 'boolean') throw malformed(`ifAbsent is ${shown(ifAbsent)}: expected true or false`);
-  if (etag !== undefined && ifAbsent) throw malformed('etag and ifAbsent cannot both hold: expected one of them');
+    throw invalidArgument(`etag is ${shown(etag)}: expected the text that a read has returned`, 'options.etag');
+  if (typeof ifAbsent !== 'boolean')
+    throw invalidArgument(`ifAbsent is ${shown(ifAbsent)}: expected true or false`, 'options.ifAbsent');
+  if (etag !== undefined && ifAbsent)
+    throw invalidArgument('etag and ifAbsent cannot both hold: expected one of them', 'options');
   return { etag, isFirstWrite: ifAbsent, isStrong: false };
 }
 
 function ttlMsOf(ttl: Duration): number {
-  const ms = parseDurationOption('ttl', ttl, malformed);
+  const ms = parseDurationOption('ttl', ttl, (problem) => invalidArgument(problem, 'options.ttl'));
   if (ms <= MAX_TTL_SECONDS * 1_000) return ms;
-  throw malformed(`ttl is ${shown(ttl)}: expected at most ${MAX_TTL_SECONDS} seconds`);
+  throw invalidArgument(`ttl is ${shown(ttl)}: expected at most ${MAX_TTL_SECONDS} seconds`, 'options.ttl');
 }
 
-function textOf(value: unknown, what: () => string): string {
+function textOf(value: unknown, argument: string, what: () => string): string {
   let text: string | undefined;
   try {
     text = jsonTextOf(value);
   } catch (cause) {
-    throw malformed(`${what()} ${messageOf(cause)}`, cause);
+    throw new SidecarError('ERR_INVALID_ARGUMENT', `${what()} ${messageOf(cause)}`, { cause, argument });
   }
-  if (text === undefined) throw malformed(`${what()} is undefined: expected a value that JSON can hold`);
+  if (text === undefined)
+    throw invalidArgument(`${what()} is undefined: expected a value that JSON can hold`, argument);
   return text;
 }

@@ -1,4 +1,4 @@
-import { isSidecarError } from '../../errors.ts';
+import { isApiError } from '../../errors.ts';
 import { readAll } from '../../http/body.ts';
 import {
   EMPTY_BODY,
@@ -165,7 +165,7 @@ function basicOf({ username, password }: URL): string {
 async function readWithin({ body }: SidecarResponse, limitBytes: number): Promise<Uint8Array> {
   const tooLarge = `the answer of the target is larger than ${limitBytes} bytes`;
   const data = await readAll(body, limitBytes).catch((error: unknown) => {
-    throw isSidecarError(error) && error.code === 'ERR_BODY_TOO_LARGE' ? new BindingError(tooLarge) : error;
+    throw isApiError(error) && error.code === 'ERR_BODY_TOO_LARGE' ? new BindingError(tooLarge) : error;
   });
   // Small answers come in one piece, which nobody has measured yet.
   if (data.length > limitBytes) throw new BindingError(tooLarge);

@@ -1,4 +1,4 @@
-import { isSidecarError, SidecarError } from '../../errors.ts';
+import { isApiError, SidecarError } from '../../errors.ts';
 import type { HostInfo, QueueInfo, QueueRef } from '../../index.ts';
 import type { Sidecar } from '../../sidecar/sidecar.ts';
 import type { InspectedQueue, QueuesReply } from '../api/queues.ts';
@@ -19,7 +19,7 @@ export async function queueInfos(sidecar: Sidecar, { pubsubName, topic }: QueueF
       try {
         return await sidecar.pubsub.queues.list(given({ pubsubName: name, topic }));
       } catch (error) {
-        if (!isSidecarError(error) || error.code !== 'ERR_QUEUES_NOT_SUPPORTED') throw error;
+        if (!isApiError(error) || error.code !== 'ERR_QUEUES_NOT_SUPPORTED') throw error;
         unsupported.push(name);
         return [];
       }
@@ -59,7 +59,7 @@ export async function changingQueue<T>(sidecar: Sidecar, queue: QueueRef, change
   try {
     return await change();
   } catch (error) {
-    if (!isSidecarError(error) || error.code !== 'ERR_QUEUE_BUSY') throw error;
+    if (!isApiError(error) || error.code !== 'ERR_QUEUE_BUSY') throw error;
     const hosts = await otherHosts(sidecar, queue).catch(() => []);
     if (hosts.length === 0) throw error;
     const where = hosts.map(

@@ -1,5 +1,5 @@
 import { isNoConnection } from '../../../app/no-connection.ts';
-import { type ErrorCode, isSidecarError, messageOf, SidecarError } from '../../../errors.ts';
+import { type ErrorCode, isApiError, messageOf, SidecarError } from '../../../errors.ts';
 import { readAll } from '../../../http/body.ts';
 import type { ClientPool } from '../../../http/client-pool.ts';
 import { endToEnd } from '../../../http/end-to-end.ts';
@@ -48,7 +48,7 @@ export class RemotePeer implements ActorPeer {
       return await this.#send(address, call, over);
     } catch (error) {
       if (call.cancel.aborted) throw call.cancel.reason;
-      if (isSidecarError(error)) throw error;
+      if (isApiError(error)) throw error;
       // Nothing was sent.
       if (isNoConnection(error)) return undefined;
       throw invokeFailed(address, `its host did not answer: ${messageOf(over.aborted ? over.reason : error)}`, error);

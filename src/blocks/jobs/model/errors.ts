@@ -1,4 +1,4 @@
-import { messageOf, type SchedulerErrorCode, SidecarError } from '../../../errors.ts';
+import { type ErrorCode, messageOf, type SchedulerErrorCode, SidecarError } from '../../../errors.ts';
 
 type Reason = SchedulerErrorCode extends `${string}_SCHEDULER_${infer R}` ? R : never;
 
@@ -31,7 +31,7 @@ export interface JobErrorNames {
   readonly namespace: string;
 }
 
-/** The errors of jobs, with the codes and details that Dapr's clients know. */
+/** The errors of jobs, over HTTP with the codes and details that Dapr's clients know. */
 export class JobErrors {
   readonly #names: JobErrorNames;
 
@@ -41,24 +41,26 @@ export class JobErrors {
 
   /** The error for a body that is not JSON or has a field of the wrong type. */
   malformed(problem: string, cause?: unknown): SidecarError {
-    return new SidecarError('ERR_MALFORMED_REQUEST', `job is malformed: ${problem}`, { cause });
+    const wireCode = 'ERR_MALFORMED_REQUEST';
+    return new SidecarError('ERR_JOB_INVALID', `job is malformed: ${problem}`, { cause, wireCode });
   }
 
   nameInBody(): SidecarError {
-    return this.#error('JOB_NAME', 'the job has a name in the body: expected it in the path only', 400);
+    return this.#error('ERR_JOB_INVALID', 'JOB_NAME', 'the job has a name in the body: expected it in the path only');
   }
 
   nameEmpty(): SidecarError {
-    return this.#error('JOB_NAME_EMPTY', 'job name is empty', 400);
+    return this.#error('ERR_JOB_INVALID', 'JOB_NAME_EMPTY', 'job name is empty');
   }
 
   scheduleEmpty(): SidecarError {
-    return this.#error('SCHEDULE_EMPTY', 'the job has neither schedule nor dueTime: expected at least one', 400);
+    const problem = 'the job has neither schedule nor dueTime: expected at least one';
+    return this.#error('ERR_JOB_INVALID', 'SCHEDULE_EMPTY', problem);
   }
 
   /** The error for a request that can never succeed. */
   invalid(operation: Operation, problem: string, cause?: unknown): SidecarError {
-    return this.#error(OPERATIONS[operation].reason, problemOf(operation, problem), 400, cause);
+    return this.#error('ERR_JOB_INVALID', OPERATIONS[operation].reason, problemOf(operation, problem), cause);
   }
 
   /** The error for a job that can never run as it was set. */
@@ -67,30 +69,31 @@ export class JobErrors {
   }
 
   exists(name: string): SidecarError {
-    const problem = `job already exists: ${JSON.stringify(name)}; expected overwrite: true to replace it`;
-    return this.#error('SCHEDULE_JOB', problemOf('SCHEDULE_JOB', problem), 409);
+    const problem = `job already exists: ${JSON.stringify(name)}; expected overwrite: true (in code ifExists: 'replace') to replace it`;
+    return this.#error('ERR_JOB_EXISTS', 'SCHEDULE_JOB', problemOf('SCHEDULE_JOB', problem));
   }
 
   /** The error for a run that was asked for while the job runs. */
   running(name: string): SidecarError {
     const problem = `job ${JSON.stringify(name)} runs, or is due already: expected one that waits for its time`;
-    return this.#error('SCHEDULE_JOB', problemOf('RUN_JOB', problem), 409);
+    return this.#error('ERR_JOB_BUSY', 'SCHEDULE_JOB', problemOf('RUN_JOB', problem));
   }
 
   notFound(name: string): SidecarError {
-    return this.#error('GET_JOB', problemOf('GET_JOB', `job not found: ${JSON.stringify(name)}`), 500);
+    return this.#error('ERR_JOB_STORE', 'GET_JOB', problemOf('GET_JOB', `job not found: ${JSON.stringify(name)}`));
   }
 
   /** The error for a failure of the store. */
   failed(operation: Operation, cause: unknown): SidecarError {
-    return this.#error(OPERATIONS[operation].reason, problemOf(operation, messageOf(cause)), 500, cause);
+    return this.#error('ERR_JOB_STORE', OPERATIONS[operation].reason, problemOf(operation, messageOf(cause)), cause);
   }
 
-  #error(reason: Reason, message: string, status: number, cause?: unknown): SidecarError {
+  /** In code the codes do not depend on the wire. */
+  #error(code: ErrorCode, reason: Reason, message: string, cause?: unknown): SidecarError {
     const { reasonPrefix, appId: appID, namespace } = this.#names;
-    return new SidecarError(`${reasonPrefix}SCHEDULER_${reason}`, message, {
-      status,
+    return new SidecarError(code, message, {
       cause,
+      wireCode: `${reasonPrefix}SCHEDULER_${reason}`,
       details: { reason: `SCHEDULER_${reason}`, metadata: { appID, namespace } },
     });
   }

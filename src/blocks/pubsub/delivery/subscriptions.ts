@@ -1,5 +1,5 @@
 import type { PubSubDefinition, TopicScopes } from '../../../components/pubsub.ts';
-import { isSidecarError, messageOf, SidecarError } from '../../../errors.ts';
+import { isApiError, messageOf, SidecarError } from '../../../errors.ts';
 import { isStateError } from '../../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
@@ -157,7 +157,7 @@ export class Subscriptions {
       await consumer.start();
     } catch (error) {
       this.#streaming.delete(state);
-      throw isSidecarError(error) ? error : subscribeFailed(spec, error);
+      throw isApiError(error) ? error : subscribeFailed(spec, error);
     }
     if (this.#stopping.signal.aborted) {
       this.#streaming.delete(state);

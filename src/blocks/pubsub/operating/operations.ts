@@ -1,6 +1,6 @@
 import type { Message } from '../../../components/pubsub.ts';
 import type { GroupQueue, QueueAccess, QueueEntry, QueueStatus } from '../../../components/queue-access.ts';
-import { isSidecarError, SidecarError } from '../../../errors.ts';
+import { isApiError, SidecarError } from '../../../errors.ts';
 import { isStateError } from '../../../state/errors.ts';
 import { definedOnly } from '../../../util/defined-only.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
@@ -149,7 +149,7 @@ async function work<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (cause) {
-    if (isSidecarError(cause) || !isStateError(cause)) throw cause;
+    if (isApiError(cause) || !isStateError(cause)) throw cause;
     const why = cause.kind === 'full' ? 'has no space left' : 'has failed';
     throw new SidecarError('ERR_INTERNAL', `the state store ${why}`, { cause });
   }

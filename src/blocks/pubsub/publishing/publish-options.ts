@@ -1,7 +1,7 @@
 import type { Trace } from '../../../components/pubsub.ts';
-import { SidecarError } from '../../../errors.ts';
 import { DURATION_FORMS, type Duration, readDuration } from '../../../util/duration.ts';
 import { checkFields, fieldNames, nameOfKind } from '../../../util/known-fields.ts';
+import { invalidArgument } from '../../../util/option-fields.ts';
 import { shown } from '../../../util/shown.ts';
 import { type Metadata, metadataFrom, NO_METADATA } from '../../request-metadata.ts';
 
@@ -73,23 +73,23 @@ const EVENT_FIELDS = fieldNames<NonNullable<PublishOptions['cloudEvent']>>({
 });
 const ENTRY_FIELDS = fieldNames<BulkPublishEntry>({ entryId: true, event: true, contentType: true, metadata: true });
 
-/** @throws SidecarError `ERR_CONFIGURATION` for an unknown field; `ERR_PUBSUB_REQUEST_METADATA` for a wrong time. */
+/** @throws SidecarError `ERR_INVALID_ARGUMENT`. */
 export function checkPublishOptions(options: PublishOptions): void {
-  check(options, PUBLISH_FIELDS, 'options of publish');
+  checkFields(options, PUBLISH_FIELDS, 'options of publish');
   checkTtl(options.ttl, 'publish');
   checkEvent(options);
 }
 
 /** Checks the options of a bulk publish and its entries. */
 export function checkBulkOptions(options: BulkPublishOptions, entries: readonly BulkPublishEntry[]): void {
-  check(options, BULK_PUBLISH_FIELDS, 'options of publishBulk');
+  checkFields(options, BULK_PUBLISH_FIELDS, 'options of publishBulk');
   checkTtl(options.ttl, 'publishBulk');
   checkEvent(options);
   if (!Array.isArray(entries)) {
     const problem = `entries of publishBulk are ${nameOfKind(entries)}: expected an array`;
-    throw new SidecarError('ERR_CONFIGURATION', problem);
+    throw invalidArgument(problem, 'entries');
   }
-  for (const [index, entry] of entries.entries()) check(entry, ENTRY_FIELDS, `entry ${index} of publishBulk`);
+  for (const [index, entry] of entries.entries()) checkFields(entry, ENTRY_FIELDS, `entry ${index} of publishBulk`);
 }
 
 /** As a part of the metadata, it would be refused as something else than what was written. */
@@ -97,18 +97,12 @@ function checkTtl(ttl: unknown, what: string): void {
   if (ttl === undefined) return;
   const ms = readDuration(ttl);
   if (ms !== undefined && Number.isFinite(ms) && ms > 0) return;
-  throw new SidecarError(
-    'ERR_PUBSUB_REQUEST_METADATA',
-    `ttl in options of ${what} is ${shown(ttl)}: expected ${DURATION_FORMS}, of more than 0`,
-  );
+  const problem = `ttl in options of ${what} is ${shown(ttl)}: expected ${DURATION_FORMS}, of more than 0`;
+  throw invalidArgument(problem, 'options.ttl');
 }
 
 function checkEvent({ cloudEvent }: Pick<PublishOptions, 'cloudEvent'>): void {
-  if (cloudEvent !== undefined) check(cloudEvent, EVENT_FIELDS, 'options.cloudEvent');
-}
-
-function check(given: unknown, known: ReadonlySet<string>, what: string): void {
-  checkFields(given, known, what, 'ERR_CONFIGURATION');
+  if (cloudEvent !== undefined) checkFields(cloudEvent, EVENT_FIELDS, 'options.cloudEvent');
 }
 
 /** Converts options in code to metadata. */

@@ -1,4 +1,4 @@
-import { isSidecarError } from '../../../errors.ts';
+import { isApiError } from '../../../errors.ts';
 import { canBeRequested, entriesOf } from '../entries.ts';
 import { queryFailed, queryNotSupported, storeFailed } from '../errors.ts';
 import type { OpenStateStore } from '../open-state-store.ts';
@@ -37,7 +37,7 @@ export async function runQuery(store: OpenStateStore, plan: StateQueryPlan): Pro
   try {
     return plan.sort.length === 0 ? await inKeyOrder(store, plan) : await sorted(store, plan);
   } catch (error) {
-    if (isSidecarError(error)) throw error;
+    if (isApiError(error)) throw error;
     const { message } = storeFailed('ERR_STATE_QUERY', store.name, undefined, error);
     throw queryFailed(store.name, message, 500, error);
   }
