@@ -4,6 +4,7 @@ import { type ErrorCode, isApiError, SidecarError } from '../errors.ts';
 const MISTAKES: ReadonlyMap<ErrorCode, string | undefined> = new Map([
   ['ERR_BAD_REQUEST', undefined],
   ['ERR_MALFORMED_REQUEST', undefined],
+  ['ERR_PUBSUB_EMPTY', 'pubsubName'],
   ['ERR_TOPIC_NAME_EMPTY', 'topic'],
   ['ERR_PUBSUB_REQUEST_METADATA', 'options'],
   ['ERR_PUBSUB_CLOUD_EVENTS_SER', 'data'],

@@ -335,7 +335,7 @@ describe('in code', () => {
     [{ ttl: Number.NaN }, 'ERR_INVALID_ARGUMENT'],
     [{ ttl: 2 ** 31 * 1_000 }, 'ERR_INVALID_ARGUMENT'],
     [{ ttlMs: 5 }, 'ERR_INVALID_ARGUMENT'],
-    [{ ttl: 1, owner: '' }, 'ERR_MALFORMED_REQUEST'],
+    [{ ttl: 1, owner: '' }, 'ERR_INVALID_ARGUMENT'],
   ])('%j is refused', async (options, code) => {
     await using world = await storesWorld({ components: [memoryLocks('locks')] });
     await expect(world.sidecar.locks.tryLock('locks', 'r', options as { ttl: number })).rejects.toMatchObject({ code });

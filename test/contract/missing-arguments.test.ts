@@ -30,21 +30,21 @@ describe.each([
       'publish without a topic',
       ({ pubsub }, topic) => pubsub.publish('p', topic, { id: 1 }),
       undefined,
-      'ERR_TOPIC_NAME_EMPTY',
+      'ERR_INVALID_ARGUMENT',
       `topic is undefined, ${TEXT}, in pubsub p`,
     ],
     [
       'publish to a number',
       ({ pubsub }, topic) => pubsub.publish('p', topic, { id: 1 }),
       5,
-      'ERR_TOPIC_NAME_EMPTY',
+      'ERR_INVALID_ARGUMENT',
       `topic is 5, ${TEXT}, in pubsub p`,
     ],
     [
       'publishBulk without a topic',
       ({ pubsub }, topic) => pubsub.publishBulk('p', topic, [{ entryId: '1', event: 1 }]),
       undefined,
-      'ERR_TOPIC_NAME_EMPTY',
+      'ERR_INVALID_ARGUMENT',
       `topic is undefined, ${TEXT}, in pubsub p`,
     ],
     [
@@ -58,7 +58,7 @@ describe.each([
       'publishBulk of an object',
       ({ pubsub }, entries) => pubsub.publishBulk('p', 'orders', entries),
       {},
-      'ERR_CONFIGURATION',
+      'ERR_INVALID_ARGUMENT',
       'entries of publishBulk are an object: expected an array',
     ],
     [
@@ -114,7 +114,7 @@ describe.each([
       'explain without a topic',
       ({ pubsub }, topic) => pubsub.explain('p', topic, 1),
       undefined,
-      'ERR_TOPIC_NAME_EMPTY',
+      'ERR_INVALID_ARGUMENT',
       `topic is undefined, ${TEXT}, in pubsub p`,
     ],
   ])('%s', async (_what, call, value, code, problem) => {
@@ -127,5 +127,8 @@ test.each<[what: string, call: Call, problem: string]>([
   ['method', ({ invocation }, none) => invocation.invoke('x', none, '/'), 'the HTTP method is undefined: expected one'],
   ['path', ({ invocation }, none) => invocation.invoke('x', 'GET', none), 'the path is undefined: expected a text'],
 ])('invoke without a %s', async (_what, call, problem) => {
-  expect(await errorOf(memoryPubSub, call, undefined)).toEqual(['ERR_DIRECT_INVOKE', expect.stringContaining(problem)]);
+  expect(await errorOf(memoryPubSub, call, undefined)).toEqual([
+    'ERR_INVALID_ARGUMENT',
+    expect.stringContaining(problem),
+  ]);
 });

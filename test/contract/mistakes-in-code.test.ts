@@ -126,14 +126,9 @@ describe('an error of a state store', () => {
   });
 
   test('is not told over HTTP in its own words', async () => {
-    const open = (): never => {
-      throw new StateError('failed', 'secret path');
-    };
-    const store = keyValueStore('store');
-    const broken = {
-      ...store,
-      open: async () => ({ ...(await store.open({} as never).catch(() => ({}))), read: open }),
-    };
+    const failing = (): Promise<never> => Promise.reject(new StateError('failed', 'secret path'));
+    const opened = { read: failing, write: failing, close: async (): Promise<void> => undefined };
+    const broken = { ...keyValueStore('store'), open: async () => opened };
     await using sidecar = new Sidecar({ appId: 'shop', components: [broken as never], logger: 'silent' });
     await sidecar.start();
     const { status, body } = await sidecar.handle(request('GET', '/v1.0/state/store/k'));

@@ -354,11 +354,19 @@ export class PubSub {
     options: Pick<PublishOptions, 'contentType'> = {},
   ): RouteExplanation {
     checkOptions('options of explain', options, EXPLAIN_FIELDS, invalidArgument);
-    const { address } = this.#service.targetInCode({ pubsubName, topic }, NO_METADATA);
-    const { bytes, contentType } = encodeData(event, { contentType: options.contentType, rawPayload: false }, address);
-    const rules = publishRules(NO_METADATA, pubsubName);
-    const publish = { address, bytes, contentType, metadata: NO_METADATA, rules, trace: undefined };
-    return this.#service.explain(address, publish);
+    try {
+      const { address } = this.#service.targetInCode({ pubsubName, topic }, NO_METADATA);
+      const { bytes, contentType } = encodeData(
+        event,
+        { contentType: options.contentType, rawPayload: false },
+        address,
+      );
+      const rules = publishRules(NO_METADATA, pubsubName);
+      const publish = { address, bytes, contentType, metadata: NO_METADATA, rules, trace: undefined };
+      return this.#service.explain(address, publish);
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 }
 

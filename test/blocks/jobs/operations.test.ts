@@ -178,7 +178,7 @@ describe.each(STORES)('run, state in %s', (_store, start) => {
     await jobs.schedule('report', HOURLY);
     await jobs.run('report');
     const refusal = {
-      code: 'SIDECAR_SCHEDULER_SCHEDULE_JOB',
+      code: 'ERR_JOB_BUSY',
       status: 409,
       message: expect.stringContaining('"report" runs, or is due already'),
     };

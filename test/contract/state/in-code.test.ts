@@ -106,7 +106,7 @@ describe('sidecar.state', () => {
     ['an operation that is no text', (state) => state.transact('own', [{ operation: 5, key: 'a' } as never])],
   ])('%s is refused', async (_, call) => {
     await using world = await startStateWorld();
-    expect(await errorOf(call(world.sidecar.state))).toEqual([400, 'ERR_MALFORMED_REQUEST']);
+    expect(await errorOf(call(world.sidecar.state))).toEqual([400, 'ERR_INVALID_ARGUMENT']);
     expect(await world.read('own', 'a')).toBeUndefined();
   });
 

@@ -170,7 +170,7 @@ describe('jobs on a store that fails', () => {
       throw new Error('the answer was lost');
     };
     await expect(world.sidecar.jobs.schedule('job', { dueTime: '1s' })).rejects.toMatchObject({
-      code: 'SIDECAR_SCHEDULER_SCHEDULE_JOB',
+      code: 'ERR_JOB_STORE',
       status: 500,
     });
     store.interfere = (_batch, commit) => commit();
