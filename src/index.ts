@@ -222,6 +222,7 @@ export type { AdapterOptions } from './http/message.ts';
 export type { Telemetry } from './probe.ts';
 export type { BreakerState } from './resiliency/breaker.ts';
 export type {
+  ActorPolicies,
   AppPolicies,
   CircuitBreakerOptions,
   ComponentPolicies,

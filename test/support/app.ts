@@ -55,6 +55,9 @@ export type Answering = (received: Received, nth: number) => Reply | undefined |
 /** An application that never answers. */
 export const NEVER: Promise<undefined> = new Promise(() => undefined);
 
+/** Where an application is asked for its actors. */
+const CONFIGURATION = /^\/(?:sidecar|dapr)\/config$/;
+
 /** An application that keeps what it gets. */
 export class RecordingApp {
   readonly discoveries: Received[] = [];
@@ -85,6 +88,8 @@ export class RecordingApp {
 
   async #reply(received: Received, res: ServerResponse): Promise<void> {
     if (received.method === 'GET' && received.path === '/healthz') return this.#answerProbe(received, res);
+    // It has no actors.
+    if (received.method === 'GET' && CONFIGURATION.test(received.path)) return write({ status: 404 }, res);
     const isDiscovery = received.method === 'GET';
     const list = isDiscovery ? this.discoveries : this.deliveries;
     list.push(received);
