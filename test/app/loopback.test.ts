@@ -21,7 +21,7 @@ async function serve(
   port = host === '::1' ? ownPort() : 0,
 ): Promise<{ readonly server: Server; readonly port: number }> {
   const listener: RequestListener = (req, res) => {
-    if (req.url === '/sidecar/subscribe') return void res.writeHead(404).end();
+    if (req.url?.startsWith('/sidecar/')) return void res.writeHead(404).end();
     req.resume();
     req.on('end', () => res.end(`${host} for ${req.headers.host}`));
   };

@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium())('a page of a stranger', () => {
 
   async function api(options: SidecarOptions = {}): Promise<{ readonly sidecar: Sidecar; readonly server: Listening }> {
     const app = (req: IncomingMessage, res: ServerResponse): void => {
-      if (req.url === '/sidecar/subscribe') return void res.writeHead(404).end();
+      if (req.url?.startsWith('/sidecar/')) return void res.writeHead(404).end();
       called.push(`${req.method} ${req.url}`);
       res.end();
     };

@@ -162,6 +162,7 @@ test('messages between applications survive a restart with --state-path', async 
       import { createServer } from 'node:http';
       createServer((req, res) => {
         if (req.url === '/dapr/subscribe') return res.end('[{"pubsubname":"pubsub","topic":"orders","route":"/orders"}]');
+        if (req.method === 'GET') return res.writeHead(404).end();
         let body = '';
         req.on('data', (part) => { body += part; });
         req.on('end', () => { console.log('received ' + JSON.parse(body).data + ', answering ${status}'); res.writeHead(${status}).end(); });
@@ -186,6 +187,7 @@ test('a component of the same name is the same broker, whichever files define it
     import { createServer } from 'node:http';
     createServer((req, res) => {
       if (req.url === '/dapr/subscribe') return res.end('[{"pubsubname":"mine","topic":"t","route":"/t"}]');
+      if (req.method === 'GET') return res.writeHead(404).end();
       let body = '';
       req.on('data', (part) => { body += part; });
       req.on('end', () => { res.end(); console.log('received ' + JSON.parse(body).data); process.exit(0); });

@@ -237,6 +237,7 @@ test('what was published with --state-path is delivered after a restart', async 
       import { createServer } from 'node:http';
       createServer((req, res) => {
         if (req.url === '/dapr/subscribe') return res.end('[{"pubsubname":"pubsub","topic":"orders","route":"/orders"}]');
+        if (req.method === 'GET') return res.writeHead(404).end();
         let body = '';
         req.on('data', (part) => { body += part; });
         req.on('end', () => { console.log('received', JSON.parse(body).data, 'answering', ${status}); res.writeHead(${status}).end(); });

@@ -361,7 +361,8 @@ test('an answer to discovery from before the application went away does not make
   let status = 200;
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
     if (req.url === '/healthz') res.writeHead(status).end();
-    else asked.push(res);
+    else if (req.url === '/sidecar/subscribe') asked.push(res);
+    else res.writeHead(404).end();
   };
   const health = { interval: 1_000, timeout: 500, threshold: 1 };
   await using world = await createWorld({ app: { listener, health } });

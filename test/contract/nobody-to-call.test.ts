@@ -31,6 +31,11 @@ test('one that is refused is warned about for that only', async () => {
 });
 
 test('no warning with an application', async () => {
-  const app = { fetch: () => new Response('[]', { headers: { 'content-type': 'application/json' } }) };
+  const app = {
+    fetch: ({ url }: Request) =>
+      url.endsWith('/subscribe')
+        ? new Response('[]', { headers: { 'content-type': 'application/json' } })
+        : new Response(null, { status: 404 }),
+  };
   expect(await warningsOf({ app, subscriptions: [ORDERS] })).toEqual([]);
 });

@@ -63,7 +63,7 @@ spec:
   });
   const app = (request: Request): Response => {
     const { pathname } = new URL(request.url);
-    if (pathname === '/dapr/subscribe') return new Response(null, { status: 404 });
+    if (pathname.startsWith('/dapr/')) return new Response(null, { status: 404 });
     paths.push(`${request.method} ${pathname}`);
     return new Response();
   };

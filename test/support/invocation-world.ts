@@ -18,6 +18,9 @@ export interface InvocationWorldOptions extends TestSidecarOptions {
   readonly listener?: RequestListener;
 }
 
+/** Where an application is asked for its subscriptions and its actors. */
+const QUESTION = /^\/(?:sidecar|dapr)\/(?:subscribe|config)$/;
+
 /** A callee that keeps what it is asked, and echoes it. */
 export class Calls implements TestApp {
   readonly list: Received[] = [];
@@ -25,8 +28,8 @@ export class Calls implements TestApp {
 
   constructor(callee: Callee = (_req, res) => res.end('answered'), listener?: RequestListener) {
     this.listener = (req, res) => {
-      // How the sidecar asks for subscriptions is no call.
-      if (req.url === '/sidecar/subscribe' || req.url === '/dapr/subscribe') return void res.writeHead(404).end();
+      // How the sidecar asks for subscriptions and actors is no call.
+      if (QUESTION.test(req.url ?? '')) return void res.writeHead(404).end();
       if (listener !== undefined) return listener(req, res);
       const parts: Buffer[] = [];
       req.on('data', (part: Buffer) => parts.push(part));

@@ -83,7 +83,13 @@ export class Actors {
    * and for a wrong option.
    * @example
    * ```ts
-   * sidecar.actors.register(Cart, { idleTimeout: '10m' });
+   * class Counter extends Actor<{ count: number }> {
+   *   add(amount: number): number {
+   *     this.state.count = (this.state.count ?? 0) + amount;
+   *     return this.state.count;
+   *   }
+   * }
+   * sidecar.actors.register(Counter, { idleTimeout: '10m' });
    * await sidecar.start();
    * ```
    */
@@ -116,7 +122,8 @@ export class Actors {
    *
    * @example
    * ```ts
-   * const count = await sidecar.actors.get(Cart, 'alice').add('book');
+   * const alice = sidecar.actors.get<{ add(item: string): Promise<number> }>('Cart', 'alice');
+   * console.log(await alice.add('book'));
    * ```
    */
   get<T extends Actor<object>>(actor: ActorClass<T>, id: string): ActorOf<T>;

@@ -50,7 +50,7 @@ export class ConfigurationQuestion {
   async #ask(arrival: number): Promise<void> {
     const { clock, random } = this.#deps;
     try {
-      for (let attempt = 1; arrival === this.#arrival && !(await this.#askOnce(arrival)); attempt++)
+      for (let attempt = 1; arrival === this.#arrival && !(await this.#askOnce(arrival, attempt)); attempt++)
         await sleep(clock, backoffDelayMs(BACKOFF, attempt, random), this.#stopping.signal);
     } catch {
       // The sidecar stops.
@@ -58,7 +58,7 @@ export class ConfigurationQuestion {
   }
 
   /** Returns whether there is no need to ask again. */
-  async #askOnce(arrival: number): Promise<boolean> {
+  async #askOnce(arrival: number, attempt: number): Promise<boolean> {
     const { app, appId, wire, answered, logger, work } = this.#deps;
     const done = work.begin('asking the application for its actors');
     try {
@@ -72,7 +72,8 @@ export class ConfigurationQuestion {
     } catch (error) {
       if (arrival !== this.#arrival || this.#stopping.signal.aborted) return true;
       const message = 'the application could not be asked for its actors: it has none until it answers';
-      logger.warn({ path: wire.configPath, problem: messageOf(error) }, message);
+      // Once: an application that answers any path would fill the log.
+      logger[attempt === 1 ? 'warn' : 'debug']({ path: wire.configPath, problem: messageOf(error) }, message);
       return false;
     } finally {
       done();
