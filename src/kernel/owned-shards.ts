@@ -67,10 +67,19 @@ export class OwnedShards {
   readonly #shards: Shards | undefined;
   readonly #all: readonly OwnedShard[];
   readonly #watches: Disposable[] = [];
+  readonly #shardKeyOf: (id: string) => string;
 
-  /** @param shards - `undefined` if this sidecar has the store for itself. */
-  constructor(shards: Shards | undefined, rule: FenceRule = 'when-shared') {
+  /**
+   * @param shards - `undefined` if this sidecar has the store for itself.
+   * @param shardKeyOf - the part of an ID that decides on its shard, where that is not the whole
+   */
+  constructor(
+    shards: Shards | undefined,
+    rule: FenceRule = 'when-shared',
+    shardKeyOf: (id: string) => string = (id) => id,
+  ) {
     this.#shards = shards;
+    this.#shardKeyOf = shardKeyOf;
     this.#all = Array.from({ length: shards?.count ?? 1 }, (_, number) => new OwnedShard(shards, number, rule));
   }
 
@@ -86,7 +95,7 @@ export class OwnedShards {
 
   /** The shard of an ID. */
   of(id: string): OwnedShard {
-    return this.#at(this.#shards?.shardOf(id) ?? 0);
+    return this.#at(this.#shards?.shardOf(this.#shardKeyOf(id)) ?? 0);
   }
 
   owns(id: string): boolean {

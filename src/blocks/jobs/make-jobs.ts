@@ -21,6 +21,7 @@ export function makeJobs({ app, monitor, ...deps }: MakeJobsDeps, options: JobsS
     // A run that waits for a place at the application would use up its time.
     concurrency: Math.min(concurrency, app?.maxConcurrency ?? concurrency),
     everyTick: missedTicks === 'all',
+    endsAtExpiry: false,
     maxCrashes,
     keepFailedMs,
   });

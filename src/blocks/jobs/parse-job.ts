@@ -1,9 +1,17 @@
-import type { IfJobExists, JobFields, PolicyFields } from '../../timed/job.ts';
+import type { IfJobExists, JobFields } from '../../timed/job.ts';
 import { isDuration } from '../../timed/planning/instants.ts';
 import { policyOf } from '../../timed/planning/policy.ts';
+import {
+  type FieldNames,
+  type FieldRules,
+  numberIn,
+  pickFields,
+  pickPolicy,
+  policySchema,
+} from '../../timed/planning/policy-fields.ts';
 import { definedOnly } from '../../util/defined-only.ts';
 import { formatGoDuration, parseGoDuration, readDuration } from '../../util/duration.ts';
-import { isJsonObject, type JsonObject, jsonMember, parseJsonObject } from '../../util/json-text.ts';
+import { isJsonObject, jsonMember, parseJsonObject } from '../../util/json-text.ts';
 import { requiredJsonText } from '../../util/json-value.ts';
 import { ANYTHING, checkOptions, field, type OptionFields } from '../../util/option-fields.ts';
 import { checkPayload } from '../../util/payload-limit.ts';
@@ -25,18 +33,10 @@ const JOB_FIELDS = fieldsOf([
 ]);
 /** Options in code have `ifExists` as well. */
 const OPTION_FIELDS = fieldsOf([...JOB_FIELDS, ['ifExists']]);
-const CONSTANT_FIELDS = fieldsOf([['maxRetries', 'max_retries'], ['interval']]);
 
 const text = { type: 'string' };
 
-/** A number as JSON writes it, the whole of a text. */
-const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
 function fieldsValidator(maxCount: number): Validator {
-  const constant = {
-    type: 'object',
-    properties: { maxRetries: { type: 'integer', minimum: 0, maximum: maxCount }, interval: text },
-  };
   const properties = {
     schedule: text,
     dueTime: text,
@@ -44,7 +44,7 @@ function fieldsValidator(maxCount: number): Validator {
     ttl: text,
     overwrite: { type: 'boolean' },
     ifExists: { enum: ['fail', 'keep', 'replace', 'update'] satisfies IfJobExists[] },
-    failurePolicy: { type: 'object', properties: { constant, drop: { type: 'object' } } },
+    failurePolicy: policySchema(maxCount),
   };
   return validator({ type: 'object', properties }, 'job');
 }
@@ -68,8 +68,6 @@ const OPTIONS_IN_CODE: OptionFields<JobOptions> = {
   overwrite: ANYTHING,
   retry: ANYTHING,
 };
-type FieldNames = readonly (readonly [name: string, otherSpelling?: string])[];
-
 function fieldsOf(names: FieldNames): FieldNames {
   return names;
 }
@@ -79,11 +77,14 @@ export class JobParser {
   readonly #rules: JobRules;
   readonly #errors: JobErrors;
   readonly #problemOf: Validator;
+  readonly #fieldRules: FieldRules;
 
   constructor(rules: JobRules, errors: JobErrors) {
     this.#rules = rules;
     this.#errors = errors;
     this.#problemOf = fieldsValidator(rules.maxCount);
+    const malformed = (problem: string): Error => errors.malformed(problem);
+    this.#fieldRules = { lenientBodies: rules.lenientBodies, malformed };
   }
 
   /**
@@ -98,7 +99,7 @@ export class JobParser {
       this.#errors.malformed(`${problem}: expected a JSON object`, cause),
     );
     const { name = null } = json.value;
-    const given = this.#pickFields(json.value, JOB_FIELDS, 'job');
+    const given = pickFields(json.value, JOB_FIELDS, 'job', this.#fieldRules);
     if (name !== null && !(this.#rules.lenientBodies && name === '')) throw this.#errors.nameInBody();
     if (Object.hasOwn(json.value, 'data')) given['data'] = checkData(jsonMember(json.text, 'data'));
     return this.#checkedFields(given);
@@ -109,7 +110,7 @@ export class JobParser {
     this.#checkNames(options);
     const { data, schedule, dueTime, ttl, retry, ...rest } = options;
     const given = { ...rest, schedule: scheduleText(schedule), dueTime: timeText(dueTime), ttl: timeText(ttl) };
-    const checked = this.#checkedFields(this.#pickFields(given, OPTION_FIELDS, 'job'));
+    const checked = this.#checkedFields(pickFields(given, OPTION_FIELDS, 'job', this.#fieldRules));
     const fields = retry === undefined ? checked : { ...checked, failurePolicy: policyOf(retry) };
     if (data === undefined) return fields;
     return { ...fields, data: this.#dataText(data) };
@@ -138,25 +139,11 @@ export class JobParser {
     return checkData(requiredJsonText(data, 'a value that JSON can hold', refuse));
   }
 
-  /** The known fields of an object in the internal spelling, without those that are `null`. */
-  #pickFields(from: JsonObject, names: FieldNames, what: string): Record<string, unknown> {
-    const picked: Record<string, unknown> = {};
-    for (const [name, other] of names) {
-      const isPresent = Object.hasOwn(from, name);
-      const isOther = other !== undefined && Object.hasOwn(from, other);
-      if (isPresent && isOther)
-        throw this.#errors.malformed(`${what} has both ${name} and ${other}: expected one of them`);
-      const value = isPresent ? from[name] : isOther ? from[other] : undefined;
-      if (value !== undefined && value !== null) picked[name] = value;
-    }
-    return picked;
-  }
-
   /** Checks fields that were picked, and completes them in place: every schedule request passes here. */
   #checkedFields(fields: Record<string, unknown>): JobFields {
     const { failurePolicy, repeats } = fields;
-    if (isJsonObject(failurePolicy)) fields['failurePolicy'] = this.#pickPolicy(failurePolicy);
-    if (repeats !== undefined) fields['repeats'] = this.#numberIn(repeats);
+    if (isJsonObject(failurePolicy)) fields['failurePolicy'] = pickPolicy(failurePolicy, 'job', this.#fieldRules);
+    if (repeats !== undefined) fields['repeats'] = numberIn(repeats, this.#fieldRules);
     const problem = this.#problemOf(fields);
     if (problem !== undefined) throw this.#errors.malformed(problem);
     return this.#withIfExists(fields);
@@ -172,30 +159,6 @@ export class JobParser {
     if (fields.ifExists !== undefined)
       throw this.#errors.malformed('job has both overwrite and ifExists: expected one of them');
     return { ...fields, ifExists: overwrite === true ? 'replace' : 'fail' };
-  }
-
-  /** A policy has one of `constant` and `drop`. Lenient rules take one without either for the default. */
-  #pickPolicy(given: JsonObject): unknown {
-    const set = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
-    const known = set.filter(([name]) => name === 'constant' || name === 'drop');
-    const counted = this.#rules.lenientBodies ? known : set;
-    const [only] = counted;
-    if (only === undefined && this.#rules.lenientBodies) return undefined;
-    if (only === undefined || counted.length > 1 || known.length === 0) {
-      const actual = counted.map(([name]) => name).join(' and ') || 'none';
-      throw this.#errors.malformed(`job.failurePolicy must have exactly one of constant and drop: actual is ${actual}`);
-    }
-    const [name, value] = only;
-    if (name === 'drop') return isJsonObject(value) ? ({ drop: {} } satisfies PolicyFields) : { drop: value };
-    if (!isJsonObject(value)) return { constant: value };
-    const { maxRetries, ...constant } = this.#pickFields(value, CONSTANT_FIELDS, 'job.failurePolicy.constant');
-    return {
-      constant: { ...constant, ...(maxRetries === undefined ? undefined : { maxRetries: this.#numberIn(maxRetries) }) },
-    };
-  }
-
-  #numberIn(value: unknown): unknown {
-    return this.#rules.lenientBodies && typeof value === 'string' && JSON_NUMBER.test(value) ? Number(value) : value;
   }
 }
 

@@ -1,8 +1,9 @@
 import { messageOf } from '../../errors.ts';
-import { formatInstant, parseGoDuration } from '../../util/duration.ts';
+import { formatInstant } from '../../util/duration.ts';
 import type { JobFields, StoredJob } from '../job.ts';
 import { isDuration, parsePointInTime } from './instants.ts';
-import { isZeroInterval, LONGEST_INTERVAL_MS, type Schedule } from './schedule.ts';
+import { policyProblem } from './policy.ts';
+import { isZeroInterval, type Schedule } from './schedule.ts';
 import type { Schedules } from './schedule-cache.ts';
 
 /** Six fields with all their values and a zone are shorter. */
@@ -102,14 +103,8 @@ function refuseWithoutSchedule({ repeats, ttl }: JobFields, errors: PlanErrors):
 }
 
 function checkPolicy({ failurePolicy }: JobFields, errors: PlanErrors): void {
-  if (failurePolicy === undefined || 'drop' in failurePolicy) return;
-  const { interval } = failurePolicy.constant;
-  if (interval === undefined) return;
-  const intervalMs = parseGoDuration(interval);
-  if (intervalMs === undefined || intervalMs < 0 || intervalMs >= LONGEST_INTERVAL_MS) {
-    const expected = 'expected a duration of 0 to 292 years, such as 200ms';
-    throw errors.invalidTimes(`failurePolicy.constant.interval is ${JSON.stringify(interval)}: ${expected}`);
-  }
+  const problem = policyProblem(failurePolicy);
+  if (problem !== undefined) throw errors.invalidTimes(problem);
 }
 
 function readInstant(field: string, text: string, base: number, errors: PlanErrors): number {

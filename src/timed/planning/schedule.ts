@@ -32,7 +32,8 @@ const PERIODS: ReadonlyMap<string, string> = new Map([
 
 const ZONE_PREFIX = /^(?:CRON_)?TZ=(\S*)(?:\s+(.*))?$/s;
 const EVERY = '@every ';
-const SHORTEST_INTERVAL_MS = 1;
+/** The shortest interval between two runs. */
+export const SHORTEST_INTERVAL_MS = 1;
 /** The longest duration of Go. */
 export const LONGEST_INTERVAL_MS: number = 2 ** 63 / 1e6;
 
@@ -58,7 +59,7 @@ export function isZeroInterval(text: string): boolean {
 }
 
 function parsePlain(text: string, zone: () => Zone): Schedule {
-  if (text.startsWith(EVERY)) return new IntervalSchedule(parseInterval(text.slice(EVERY.length)));
+  if (text.startsWith(EVERY)) return every(parseInterval(text.slice(EVERY.length)));
   const fields = text.startsWith('@') ? PERIODS.get(text) : text;
   if (fields === undefined) {
     throw new Error(`expected one of ${[...PERIODS.keys()].join(', ')} or @every <duration>, in lower case`);
@@ -112,7 +113,12 @@ class IntervalSchedule implements Schedule {
 
 /** The runs of an interval of zero, one right after the other. */
 export function oneByOne(): Schedule {
-  return new IntervalSchedule(SHORTEST_INTERVAL_MS);
+  return every(SHORTEST_INTERVAL_MS);
+}
+
+/** Runs in equal steps from the anchor. */
+export function every(intervalMs: number): Schedule {
+  return new IntervalSchedule(intervalMs);
 }
 
 function cronSchedule(pattern: string, isFixed: boolean, zone: Zone): Schedule {

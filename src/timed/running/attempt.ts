@@ -4,6 +4,7 @@ import type { Logger } from '../../util/logger.ts';
 import type { CrashCounter } from './crash-counter.ts';
 import type { DueJobs } from './due-jobs.ts';
 import type { JobStore } from './job-store.ts';
+import type { Place } from './places.ts';
 import type { RunningJobs } from './running-jobs.ts';
 import type { Due } from './stored-jobs.ts';
 import type { AttemptOutcome, RunListener, Target, Targets } from './target.ts';
@@ -26,10 +27,17 @@ export interface MakeAttemptDeps {
   readonly due: DueJobs;
   readonly crashes: CrashCounter;
   readonly running: RunningJobs;
+  /** Whether the job has ended since it was due. */
+  readonly isTooLate: (due: Due) => boolean;
 }
 
 /** Runs a job once, unless it has changed or cannot run. */
-export async function makeAttempt(found: Due, target: Target, deps: MakeAttemptDeps): Promise<Attempted | undefined> {
+export async function makeAttempt(
+  found: Due,
+  target: Target,
+  place: Place,
+  deps: MakeAttemptDeps,
+): Promise<Attempted | undefined> {
   const { store, owned, due, crashes } = deps;
   const { job } = found;
   const isCareful = crashes.isCareful(found);
@@ -44,11 +52,26 @@ export async function makeAttempt(found: Due, target: Target, deps: MakeAttemptD
   const begun = isCareful ? await recordBegin(found, deps) : found;
   if (begun === undefined) return undefined;
   deps.listener.onAttempt(job);
-  const outcome = await target(job, data);
+  const outcome = await target(job, data, {
+    leave: () => place.leave(),
+    retake: () => mayGoOn(found, begun, place.retake(), deps),
+  });
   // An attempt that counts as not begun must not count as a crash either.
   if (outcome.kind === 'undelivered' || outcome.kind === 'brokenOff') await crashes.uncountOne(begun);
   else crashes.onEnd(begun);
   return { due: begun, outcome, isCrash: false };
+}
+
+/** Whether a job is still to run as it was found. If it has waited, other hosts too had time to change it. */
+function mayGoOn(
+  found: Due,
+  begun: Due,
+  hasWaited: boolean,
+  { running, isTooLate, owned, due }: MakeAttemptDeps,
+): boolean | Promise<boolean> {
+  const isWanted = (): boolean => !running.isOutdated(found) && !isTooLate(found);
+  if (!hasWaited || !owned.hasPeers || !isWanted()) return isWanted();
+  return due.isCurrent(begun).then((isCurrent) => isCurrent && isWanted());
 }
 
 /** Replacing or removing a job deletes its data: if the job is still there, the store is damaged. */

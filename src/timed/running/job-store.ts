@@ -2,14 +2,13 @@ import { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import type { OwnedShards } from '../../kernel/owned-shards.ts';
 import { isDamage } from '../../state/damages.ts';
 import { isConflictError } from '../../state/errors.ts';
-import { retryOnConflict } from '../../state/retry-on-conflict.ts';
-import type { Precondition, Put, StateStore } from '../../state/store.ts';
+import type { Batch, Precondition, Put, StateStore } from '../../state/store.ts';
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../job.ts';
 import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
 import { encodeData, encodeJob, encodePointer } from './codec.ts';
 import type { JobLayout } from './layout.ts';
 import { removeLost } from './lost-job.ts';
-import { type Due, type FoundEntry, StoredJobs, type StoredJobsDeps } from './stored-jobs.ts';
+import { type Due, type FoundEntry, type Located, StoredJobs, type StoredJobsDeps } from './stored-jobs.ts';
 
 const NO_PUTS: readonly Put[] = [];
 
@@ -29,11 +28,28 @@ export interface Scheduled {
   readonly replaced: string | undefined;
 }
 
+/** A change that its caller commits, perhaps with others. */
+export interface Prepared<T> extends Batch {
+  /** What was written, by the version of the commit. */
+  readonly written: (version: number) => T;
+}
+
+/** A job that was removed: the key of its entry, and the job if it can be read. */
+export interface Removed {
+  readonly key: string;
+  readonly job?: StoredJob | undefined;
+}
+
 /** The dependencies of a {@link JobStore}. */
 export interface JobStoreDeps extends StoredJobsDeps {
   readonly newId: () => string;
   /** The shards of this host; absent when no other host can run these jobs. */
   readonly owned?: OwnedShards;
+  /**
+   * Whether a job that this host owns is also written and removed with the fence of its shard: a host that others
+   * consider dead cannot change it then. Default: false.
+   */
+  readonly fencesChanges?: boolean;
 }
 
 /** Jobs in a state store. Each change is one commit, guarded by the version of what it changes. */
@@ -45,15 +61,17 @@ export class JobStore {
   readonly #layout: JobLayout;
   readonly #newId: () => string;
   readonly #owned: OwnedShards | undefined;
+  readonly #fencesChanges: boolean;
 
   constructor(deps: JobStoreDeps) {
-    const { store, layout, newId, owned } = deps;
+    const { store, layout, newId, owned, fencesChanges = false } = deps;
     this.stored = new StoredJobs(deps);
     this.#store = store;
     this.#commits = new CommitBatcher(store);
     this.#layout = layout;
     this.#newId = newId;
     this.#owned = owned;
+    this.#fencesChanges = fencesChanges;
   }
 
   /**
@@ -67,7 +85,7 @@ export class JobStore {
       try {
         return await this.#put(next, present);
       } catch (error) {
-        if (!isConflictError(error) || tries >= MAX_TRIES) throw error;
+        if (!isConflictError(error) || this.#owned?.isFenced(error) === true || tries >= MAX_TRIES) throw error;
       }
       present = await this.stored.find(planned.job.name);
       next = present === undefined ? planned : await this.#replacement(present, replace);
@@ -81,14 +99,28 @@ export class JobStore {
 
   /** Writes a job, provided that the present one is unchanged, or is still absent. */
   async #put(planned: PlannedJob, present: FoundEntry | undefined): Promise<Scheduled> {
+    const prepared = this.#prepared(planned, present);
+    const fence = this.#fenceOfChange(planned.job.name);
+    return prepared.written(await this.#commits.commit({ ...prepared, fence }));
+  }
+
+  /** Prepares the write of a job, in place of the present one of its name. */
+  async prepare(planned: PlannedJob): Promise<Prepared<Scheduled>> {
+    return this.#prepared(planned, await this.stored.find(planned.job.name));
+  }
+
+  #prepared(planned: PlannedJob, present: FoundEntry | undefined): Prepared<Scheduled> {
     const { at } = planned;
     const { job, dataPuts } = this.#withDataApart(planned.job);
     const put: Puts = [...this.#putsOf(job, at), ...dataPuts];
     const [{ key: pointer }, { key }] = put;
     const require: Precondition = { key: pointer, version: present?.pointerVersion ?? 'absent' };
     const old = present === undefined ? [] : this.#keysOf(present).filter((one) => one !== key && one !== pointer);
-    const version = await this.#commits.commit({ require: [require], put, delete: old });
-    return { due: { key, version, at, job }, replaced: present?.due.key };
+    const replaced = present?.due.key;
+    return {
+      ...{ require: [require], put, delete: old },
+      written: (version) => ({ due: { key, version, at, job }, replaced }),
+    };
   }
 
   /** Stores large data separately: written once, not with every run. */
@@ -105,7 +137,7 @@ export class JobStore {
    * be changed. The data stay as they are.
    */
   async change(name: string, change: (present: Due) => PlannedJob | undefined): Promise<Scheduled | undefined> {
-    return retryOnConflict(MAX_TRIES, async () => {
+    return this.#untilWritten(async () => {
       const found = await this.stored.find(name);
       const planned = found && change(found.due);
       if (found === undefined || planned === undefined) return undefined;
@@ -114,25 +146,54 @@ export class JobStore {
       const [{ key: pointer }, { key }] = put;
       const require = [{ key: pointer, version: found.pointerVersion }];
       const old = found.due.key === key ? [] : [found.due.key];
-      const version = await this.#commits.commit({ require, put, delete: old });
+      const fence = this.#fenceOfChange(name);
+      const version = await this.#commits.commit({ require, fence, put, delete: old });
       return { due: { key, version, at, job }, replaced: found.due.key };
     });
   }
 
-  /** Removes a job, also one that cannot be read; returns the key of its entry, and the job if it can be read. */
-  async remove(name: string): Promise<{ readonly key: string; readonly job?: StoredJob | undefined } | undefined> {
-    return retryOnConflict(MAX_TRIES, async () => {
+  /** Removes a job, also one that cannot be read; answers `undefined` if there is none. */
+  async remove(name: string): Promise<Removed | undefined> {
+    return this.#untilWritten(async () => {
       const located = await this.stored.locate(name).catch(ifDamaged);
       if (located === 'damaged')
         return removeLost(name, { store: this.#store, commits: this.#commits, layout: this.#layout });
       if (located === undefined) return undefined;
-      const { pointer, pointerVersion, entry } = located;
-      const pointerKey = this.#layout.job(name);
-      const data = pointer.dataId === undefined ? [] : [this.#layout.data(pointer.dataId)];
-      const require = [{ key: pointerKey, version: pointerVersion }];
-      await this.#commits.commit({ require, delete: [pointerKey, entry.key, ...data] });
-      return { key: entry.key, job: this.stored.readable(entry)?.job };
+      const prepared = this.#removalOf(name, located);
+      return prepared.written(await this.#commits.commit({ ...prepared, fence: this.#fenceOfChange(name) }));
     });
+  }
+
+  /** Prepares the removal of a job; answers `undefined` if there is none. */
+  async prepareRemoval(name: string): Promise<Prepared<Removed> | undefined> {
+    const located = await this.stored.locate(name);
+    return located && this.#removalOf(name, located);
+  }
+
+  #removalOf(name: string, { pointer, pointerVersion, entry }: Located): Prepared<Removed> {
+    const pointerKey = this.#layout.job(name);
+    const data = pointer.dataId === undefined ? [] : [this.#layout.data(pointer.dataId)];
+    return {
+      require: [{ key: pointerKey, version: pointerVersion }],
+      delete: [pointerKey, entry.key, ...data],
+      written: () => ({ key: entry.key, job: this.stored.readable(entry)?.job }),
+    };
+  }
+
+  /** Makes a change again while other changes conflict with it, but not if the shard is another host's. */
+  async #untilWritten<T>(change: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await change();
+      } catch (error) {
+        if (!isConflictError(error) || this.#owned?.isFenced(error) === true || tries >= MAX_TRIES) throw error;
+      }
+    }
+  }
+
+  /** Precondition of a change that is not the end of a run. */
+  #fenceOfChange(name: string): Precondition | undefined {
+    return this.#fencesChanges && this.#owned?.owns(name) === true ? this.#owned.fence(name) : undefined;
   }
 
   /**

@@ -9,7 +9,7 @@ import type { KeyRange } from '../../state/store.ts';
  * - `data / <id>`: data that is too large to be written with every run
  *
  * A job has exactly one entry under `due`. Every change replaces or removes that entry, so its version guards every
- * change.
+ * change. Where names may be longer than keys have room for, keys have a short form of them: the job itself has its name.
  */
 export class JobLayout {
   readonly dueRange: Required<KeyRange>;
@@ -17,9 +17,12 @@ export class JobLayout {
   readonly #job: string;
   readonly #due: string;
   readonly #data: string;
+  readonly #partOf: (name: string) => string;
 
-  constructor(root: readonly string[]) {
+  /** @param partOf - the form of a name in keys; that of such a form is itself */
+  constructor(root: readonly string[], partOf: (name: string) => string = (name) => name) {
     this.#root = root;
+    this.#partOf = partOf;
     this.#job = keyOf(...root, 'job');
     this.#due = keyOf(...root, 'due');
     this.#data = keyOf(...root, 'data');
@@ -28,16 +31,16 @@ export class JobLayout {
   }
 
   job(name: string): string {
-    return this.#job + keyOf(name);
+    return this.#job + keyOf(this.#partOf(name));
   }
 
-  /** The pointers of the jobs whose names begin with a prefix. */
+  /** The pointers of the jobs whose names, in the form that keys have, begin with a prefix. */
   jobRange(prefix: string): KeyRange {
     return rangeOfPrefix([...this.#root, 'job'], prefix);
   }
 
   due(at: number, name: string): string {
-    return this.#due + keyOf(instantPart(at), name);
+    return this.#due + keyOf(instantPart(at), this.#partOf(name));
   }
 
   /** The instant of a due entry's key. */
@@ -45,7 +48,7 @@ export class JobLayout {
     return instantOf(key.slice(this.#due.length, key.indexOf('!', this.#due.length)));
   }
 
-  /** The job name in the key of a pointer or a due entry. */
+  /** The job name in the key of a pointer or a due entry, in the form that keys have. */
   nameOf(key: string): string {
     return partsOf(key).at(-1) ?? '';
   }

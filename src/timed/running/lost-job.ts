@@ -40,10 +40,11 @@ export async function removeLost(name: string, deps: LostJobDeps): Promise<{ rea
 
 async function entriesOf(name: string, { store, layout }: LostJobDeps): Promise<readonly KeyedEntry[]> {
   const { from: first, to } = layout.dueRange;
+  const inKeys = layout.nameOf(layout.job(name));
   const entries: KeyedEntry[] = [];
   for (let from = first; ; ) {
     const found = await store.scan({ from, to, ...PAGE });
-    entries.push(...found.filter(({ key }) => layout.nameOf(key) === name));
+    entries.push(...found.filter(({ key }) => layout.nameOf(key) === inKeys));
     const last = found.at(-1);
     if (last === undefined || !isCutOff(found, PAGE)) return entries;
     from = keyAfter(last.key);

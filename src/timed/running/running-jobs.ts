@@ -3,6 +3,8 @@ import type { Due } from './stored-jobs.ts';
 /** The jobs being handled or changed, and entries of the same jobs that wait for it to end. */
 export class RunningJobs {
   readonly #running = new Map<string, Due>();
+  /** Those of them whose entry was replaced or removed meanwhile. */
+  readonly #outdated = new Set<Due>();
   /** Entries of jobs that were replaced while they ran, or are being changed; they come next. */
   readonly #held = new Map<string, Due>();
   /** How many changes of a job are under way. */
@@ -53,8 +55,15 @@ export class RunningJobs {
     if (!this.#held.has(due.job.name)) this.#held.set(due.job.name, due);
   }
 
+  /** Whether the entry being handled was replaced or removed meanwhile. */
+  isOutdated(due: Due): boolean {
+    return this.#outdated.has(due);
+  }
+
   /** An entry was removed and no longer waits. */
   forget({ key, name }: { readonly key: string; readonly name: string }): void {
+    const running = this.#running.get(name);
+    if (running?.key === key) this.#outdated.add(running);
     if (this.#held.get(name)?.key === key) this.#held.delete(name);
   }
 
@@ -66,6 +75,7 @@ export class RunningJobs {
   /** Handling has ended; returns the entry that comes next, if any. */
   end(due: Due): Due | undefined {
     const { name } = due.job;
+    this.#outdated.delete(due);
     if (this.#running.get(name) === due) this.#running.delete(name);
     return this.#next(name);
   }

@@ -3,12 +3,13 @@ import type { OwnedShards } from '../../kernel/owned-shards.ts';
 import { ReadRetry } from '../../kernel/read-retry.ts';
 import type { CodeCall } from '../../util/code-calls.ts';
 import { Work } from '../../util/work.ts';
-import type { Schedules } from '../planning/schedule-cache.ts';
+import type { Schedule } from '../planning/schedule.ts';
 import { type AttemptStatus, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
 import { type Attempted, type MakeAttemptDeps, makeAttempt } from './attempt.ts';
 import { CrashCounter } from './crash-counter.ts';
 import { DueJobs } from './due-jobs.ts';
 import type { JobStore } from './job-store.ts';
+import { Places } from './places.ts';
 import { RunRecorder } from './recorder.ts';
 import type { RunRules } from './run-rules.ts';
 import { RunningJobs } from './running-jobs.ts';
@@ -21,7 +22,8 @@ const MAX_UNRECORDED = 1_000;
 /** The dependencies of a {@link Scheduler}. */
 export interface SchedulerDeps extends RunRules {
   readonly store: JobStore;
-  readonly schedules: Schedules;
+  /** The schedules of stored jobs, by their text. */
+  readonly schedules: { getStored(text: string): Schedule };
   readonly targets: Targets;
   readonly listener: RunListener;
   readonly owned: OwnedShards;
@@ -40,8 +42,7 @@ export class Scheduler {
   readonly #elsewhere = new Set<string>();
   readonly #stopRequested = new AbortController();
   readonly #work = new Work();
-  /** Attempts under way. */
-  #attempts = 0;
+  readonly #places: Places;
   #isStarted = false;
   readonly #retry: ReadRetry;
   readonly #recorder: RunRecorder;
@@ -52,10 +53,12 @@ export class Scheduler {
 
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
-    const { store, clock, work } = deps;
+    const { store, clock, work, concurrency } = deps;
+    this.#places = new Places(concurrency, () => this.#pump.pump());
     this.#due = new DueJobs({ stored: store.stored, clock, isTaken: (due) => this.#isTaken(due) });
     this.#crashes = new CrashCounter(deps);
-    this.#attemptDeps = { ...deps, due: this.#due, crashes: this.#crashes, running: this.#running };
+    const isTooLate = (due: Due): boolean => this.#isTooLate(due, clock.now());
+    this.#attemptDeps = { ...deps, due: this.#due, crashes: this.#crashes, running: this.#running, isTooLate };
     this.#retry = new ReadRetry({ ...deps, what: 'jobs', readAnew: () => this.readAnew() });
     this.#recorder = new RunRecorder({
       ...deps,
@@ -167,7 +170,8 @@ export class Scheduler {
 
   get #hasRoom(): boolean {
     const { concurrency } = this.#deps;
-    return this.#isStarted && this.#attempts < concurrency && this.#running.size < concurrency + MAX_UNRECORDED;
+    const unrecorded = this.#running.size - this.#places.waiting;
+    return this.#isStarted && this.#places.hasFree && unrecorded < concurrency + MAX_UNRECORDED;
   }
 
   #begin(due: Due, now: number): void {
@@ -177,7 +181,7 @@ export class Scheduler {
     if (this.#running.mustWait(name)) return this.#running.holdBack(due);
     const elsewhere = this.#deps.targets.elsewhere(name);
     if (elsewhere !== undefined) return this.#waitFor(elsewhere, due);
-    const isOver = isAtRest(due.job);
+    const isOver = isAtRest(due.job) || this.#isTooLate(due, now);
     const target = isOver ? undefined : this.#deps.targets.targetOf(name);
     if (target === undefined && !isOver) {
       this.#hasPassedOver = true;
@@ -255,7 +259,7 @@ export class Scheduler {
       this.#hasPassedOver = true;
       return targets.onUndelivered(outcome.reason);
     }
-    if (outcome.kind === 'brokenOff') return;
+    if (outcome.kind === 'brokenOff') return this.#afterBreak(found, due);
     const now = clock.now();
     const kind: AttemptStatus = isCrash ? 'crashed' : outcome.kind;
     const reason = outcome.kind === 'failed' ? { reason: outcome.reason } : undefined;
@@ -271,15 +275,26 @@ export class Scheduler {
     if (next.kind === 'gone') listener.onGone(job.name, next.reason);
   }
 
+  /** An attempt counts as not begun. Its entry is met again, unless it was replaced. */
+  async #afterBreak(found: Due, due: Due): Promise<void> {
+    if (this.#isTooLate(due, this.#deps.clock.now())) return this.#expire(due);
+    if (!this.#running.isOutdated(found)) this.#retry.plan();
+  }
+
   async #attempt(found: Due, target: Target): Promise<Attempted | undefined> {
-    this.#attempts++;
+    const place = this.#places.take();
     try {
-      return await makeAttempt(found, target, this.#attemptDeps);
+      return await makeAttempt(found, target, place, this.#attemptDeps);
     } catch (error) {
       return void this.#retry.failed(error);
     } finally {
-      this.#attempts--;
+      place.end();
     }
+  }
+
+  /** Whether a run that was due before the expiry may not begin any more. */
+  #isTooLate({ job }: Due, now: number): boolean {
+    return this.#deps.endsAtExpiry && job.expiresAt !== undefined && now > job.expiresAt;
   }
 
   /** An entry was recorded to be replaced by the next one, or by none. */

@@ -22,8 +22,19 @@ export type AttemptOutcome =
   /** No connection could be made: counts as not begun. */
   | { readonly kind: 'undelivered'; readonly reason: string };
 
-/** Runs a job once. `data` is its data as JSON text. */
-export type Target = (job: StoredJob, data: string | undefined) => Promise<AttemptOutcome>;
+/** The place of an attempt among those that run at the same time. */
+export interface AttemptPlace {
+  /** The attempt waits for a turn of its own: others may begin meanwhile. */
+  leave(): void;
+  /** The attempt goes on. Answers whether it still may: not if its job was changed, removed or has expired meanwhile. */
+  retake(): boolean | Promise<boolean>;
+}
+
+/**
+ * Runs a job once. `data` is its data as JSON text. A target that does not begin at once leaves its place and takes it
+ * again; one that may not go on then is `brokenOff`.
+ */
+export type Target = (job: StoredJob, data: string | undefined, place: AttemptPlace) => Promise<AttemptOutcome>;
 
 /** Has the targets of jobs. */
 export interface Targets {
