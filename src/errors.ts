@@ -91,6 +91,11 @@ export type ErrorCode =
   | 'ERR_ACTOR_REMINDER_NON_HOSTED'
   | 'ERR_CONFIGURATION_STORE_NOT_CONFIGURED'
   | 'ERR_CONFIGURATION_STORE_NOT_FOUND'
+  | 'ERR_ACTOR_REMINDER_NOT_FOUND'
+  | 'ERR_ACTOR_REMINDER_ALREADY_EXISTS'
+  | 'ERR_ACTOR_REMINDER_CREATE'
+  | 'ERR_ACTOR_REMINDER_GET'
+  | 'ERR_ACTOR_REMINDER_DELETE'
   | 'ERR_APP_CHANNEL_NIL'
   | 'ERR_CONFIGURATION_GET'
   | 'ERR_CONFIGURATION_SUBSCRIBE'
@@ -279,6 +284,16 @@ const STATUS_BY_CODE: Readonly<Record<Exclude<ErrorCode, StateErrorCode>, number
   ERR_CONFIGURATION_STORE_NOT_CONFIGURED: 500,
   /** No configuration store has this name, or the application is not in its `scopes`. Fix: Use one of the names in the message. */
   ERR_CONFIGURATION_STORE_NOT_FOUND: 400,
+  /** The actor has no reminder of this name, or it has ended. Fix: Compare type, ID and name, and the times with which it was set. */
+  ERR_ACTOR_REMINDER_NOT_FOUND: 404,
+  /** The actor has a reminder of this name, and `overwrite` is `false`. Fix: Choose another name, or let it be replaced. */
+  ERR_ACTOR_REMINDER_ALREADY_EXISTS: 409,
+  /** 409: the reminder was to run, and runs or is due already. 500: the store failed, or the actor belongs to another host by now. Fix: 409: wait for it. 500: set it again; with `overwrite`, which is the default, that does no harm. */
+  ERR_ACTOR_REMINDER_CREATE: 500,
+  /** The state store failed. Fix: Read again; the log has the cause. */
+  ERR_ACTOR_REMINDER_GET: 500,
+  /** The state store failed, or the actor belongs to another host by now. Fix: Delete it again; to delete one that is missing is no error. */
+  ERR_ACTOR_REMINDER_DELETE: 500,
   /** There is no application to notify of changes. Fix: Set the option `app`, or watch in code. */
   ERR_APP_CHANNEL_NIL: 500,
   /** The store failed. Fix: Read again; the log has the cause. */

@@ -8,7 +8,7 @@ import {
   pickFields,
   pickPolicy,
   policySchema,
-} from '../../timed/planning/policy-fields.ts';
+} from '../../timed/policy-fields.ts';
 import { definedOnly } from '../../util/defined-only.ts';
 import { formatGoDuration, parseGoDuration, readDuration } from '../../util/duration.ts';
 import { isJsonObject, jsonMember, parseJsonObject } from '../../util/json-text.ts';

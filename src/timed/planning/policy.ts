@@ -1,7 +1,7 @@
 import { formatGoDuration, msOf, parseGoDuration } from '../../util/duration.ts';
 import { type RetryInfo, type RetryOptions, type RetryPlan, retryPlanOf } from '../../util/retry-options.ts';
 import type { PolicyFields } from '../job.ts';
-import { LONGEST_INTERVAL_MS } from './schedule.ts';
+import { LONGEST_INTERVAL_MS as LONGEST_DURATION_MS } from './schedule.ts';
 
 /** The policy of a job that sets none. */
 export const DEFAULT_POLICY: PolicyFields = { constant: { maxRetries: 3, interval: '1s' } };
@@ -54,7 +54,7 @@ export function policyProblem(policy: PolicyFields | undefined): string | undefi
   if (policy === undefined || 'drop' in policy) return undefined;
   const { interval } = policy.constant;
   const intervalMs = interval === undefined ? 0 : parseGoDuration(interval);
-  if (intervalMs !== undefined && intervalMs >= 0 && intervalMs < LONGEST_INTERVAL_MS) return undefined;
+  if (intervalMs !== undefined && intervalMs >= 0 && intervalMs < LONGEST_DURATION_MS) return undefined;
   const expected = 'expected a duration of 0 to 292 years, such as 200ms';
   return `failurePolicy.constant.interval is ${JSON.stringify(interval)}: ${expected}`;
 }

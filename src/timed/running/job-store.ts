@@ -104,9 +104,10 @@ export class JobStore {
     return prepared.written(await this.#commits.commit({ ...prepared, fence }));
   }
 
-  /** Prepares the write of a job, in place of the present one of its name. */
-  async prepare(planned: PlannedJob): Promise<Prepared<Scheduled>> {
-    return this.#prepared(planned, await this.stored.find(planned.job.name));
+  /** Prepares the write of a job, in place of the present one if `replaces` says so; answers `undefined` if not. */
+  async prepare(planned: PlannedJob, replaces: (present: Due) => boolean): Promise<Prepared<Scheduled> | undefined> {
+    const present = await this.stored.find(planned.job.name);
+    return present === undefined || replaces(present.due) ? this.#prepared(planned, present) : undefined;
   }
 
   #prepared(planned: PlannedJob, present: FoundEntry | undefined): Prepared<Scheduled> {

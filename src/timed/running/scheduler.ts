@@ -19,6 +19,8 @@ import type { RunListener, Target, Targets } from './target.ts';
 /** Max ended runs that are being recorded; they do not count against the concurrency. */
 const MAX_UNRECORDED = 1_000;
 
+const FINISHED: Next = { kind: 'gone', reason: 'finished' };
+
 /** The dependencies of a {@link Scheduler}. */
 export interface SchedulerDeps extends RunRules {
   readonly store: JobStore;
@@ -269,7 +271,8 @@ export class Scheduler {
     const end = { outcome: kind, ...reason, isFinal, startedAt, now, ...rules };
     // The application is free even if the store is slow.
     this.#pump.pump();
-    const next = await this.#recorder.record(due, (present) => afterAttempt(present, end));
+    const isLast = outcome.kind === 'done' && outcome.isLast === true;
+    const next = await this.#recorder.record(due, (present) => (isLast ? FINISHED : afterAttempt(present, end)));
     if (next === undefined) return;
     listener.onRecorded({ job, outcome, next, durationMs: now - startedAt, now });
     if (next.kind === 'gone') listener.onGone(job.name, next.reason);

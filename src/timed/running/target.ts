@@ -14,7 +14,8 @@ export interface AttemptFailure {
 
 /** The outcome of an attempt. */
 export type AttemptOutcome =
-  | { readonly kind: 'done' }
+  /** `isLast`: the job ends with this run, whatever its schedule says. */
+  | { readonly kind: 'done'; readonly isLast?: boolean }
   /** `isFinal`: no retry follows. */
   | (AttemptFailure & { readonly kind: 'failed'; readonly isFinal?: boolean })
   /** Aborted by a stop: counts as not begun. */

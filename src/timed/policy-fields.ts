@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../util/json-text.ts';
-import type { PolicyFields } from '../job.ts';
+import { isJsonObject, type JsonObject } from '../util/json-text.ts';
+import type { PolicyFields } from './job.ts';
 
 /** The accepted spellings of fields, the internal one first. */
 export type FieldNames = readonly (readonly [name: string, otherSpelling?: string])[];

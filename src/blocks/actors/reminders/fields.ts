@@ -1,0 +1,18 @@
+import type { PolicyFields } from '../../../timed/job.ts';
+
+/** The fields of a timer as they were set: their types are checked, their values are not. */
+export interface TimerFields {
+  readonly dueTime?: string | undefined;
+  readonly period?: string | undefined;
+  readonly ttl?: string | undefined;
+  /** JSON text with every digit kept. */
+  readonly data?: string | undefined;
+  readonly callback?: string | undefined;
+}
+
+/** The fields of a reminder, likewise. */
+export interface ReminderFields extends Omit<TimerFields, 'callback'> {
+  /** Whether an existing reminder of the name is replaced. */
+  readonly overwrite: boolean;
+  readonly failurePolicy?: PolicyFields | undefined;
+}
