@@ -7,6 +7,7 @@ import { TimerService } from '../../src/blocks/actors/reminders/timer-service.ts
 import type { Membership } from '../../src/cluster/membership.ts';
 import type { Duration } from '../../src/index.ts';
 import { Work } from '../../src/util/work.ts';
+import { wireNames } from '../../src/wire.ts';
 import { patientClock } from './clock.ts';
 import { timeOf } from './jobs-world.ts';
 import { KeptStore } from './kept-store.ts';
@@ -50,7 +51,11 @@ export class ReminderWorld implements ActorTurns, AsyncDisposable {
   #make(): [ReminderService, TimerService] {
     const { clock, logger, work } = this;
     const own = { appId: 'shop', newId: () => crypto.randomUUID(), gracePeriodMs: 1_000, random: () => 0.5 };
-    const deps = { ...own, ...{ clock, logger, work, turns: this, concurrency: 100, maxCrashes: 3 } };
+    const deps = {
+      ...own,
+      wire: wireNames('sidecar'),
+      ...{ clock, logger, work, turns: this, concurrency: 100, maxCrashes: 3 },
+    };
     return [new ReminderService({ ...deps, everyTick: this.#everyTick }), new TimerService(deps)];
   }
 

@@ -5,9 +5,10 @@ import { isSidecarError, messageOf, SidecarError } from '../../errors.ts';
 import type { HeaderMap } from '../../http/message.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
 import { observe } from '../../probe.ts';
-import type { Resiliency, Verdict } from '../../resiliency/policy.ts';
+import type { Resiliency } from '../../resiliency/policy.ts';
 import type { AccessControl } from '../../security/access-control.ts';
 import type { CancelToken } from '../../util/cancel-token.ts';
+import { DEFAULT_MAX_CRASHES } from '../../util/crashes.ts';
 import { setGracePeriod } from '../../util/grace-period.ts';
 import type { BlockDeps } from '../block-deps.ts';
 import type { BlockService } from '../block-service.ts';
@@ -21,15 +22,20 @@ import { ConfigurationQuestion } from './hosting/configuration-question.ts';
 import { type HostedType, HostedTypes } from './hosting/hosted-types.ts';
 import { TypeClaims } from './hosting/type-claims.ts';
 import type { ActorAddress } from './model/address.ts';
-import type { ActorCall, ActorCaller, ActorReply } from './model/call.ts';
+import type { ActorCall, ActorCaller, ActorReply, TimerOperation } from './model/call.ts';
 import { ActorMoved, invokeFailed, notHosted, typeReserved } from './model/errors.ts';
 import { checkAddress } from './model/names.ts';
 import type { ActorTick, ActorTurns, TickOutcome } from './model/tick.ts';
+import type { TickName } from './reminders/reminder-name.ts';
+import { ReminderService } from './reminders/reminder-service.ts';
+import { TimerService } from './reminders/timer-service.ts';
 import { ActorStates, type FoundActorValue } from './storage/actor-states.ts';
 import { ActorStateLayout } from './storage/layout.ts';
 import { parseTransaction } from './storage/parse-transaction.ts';
 import { ValueExpiry } from './storage/value-expiry.ts';
+import { changeTimer, timerCall } from './timer-calls.ts';
 import { ActiveActors } from './turns/active-actors.ts';
+import { verdictOf } from './verdict.ts';
 
 /** The dependencies of an {@link ActorsService}. */
 export interface ActorsServiceDeps extends BlockDeps {
@@ -48,6 +54,9 @@ export interface ActorsServiceDeps extends BlockDeps {
   readonly shutDown: () => void;
 }
 
+/** The most ticks of reminders, and of timers, that run at a time. */
+const MAX_TICKS = 100;
+
 /** The parts that need the store. */
 interface Opened {
   readonly owned: OwnedShards;
@@ -62,6 +71,8 @@ interface Opened {
 /** Hosts actors and calls them. Routes and the public class parse its arguments. */
 export class ActorsService implements BlockService, ActorTurns {
   readonly types: HostedTypes = new HostedTypes();
+  readonly reminders: ReminderService;
+  readonly timers: TimerService;
   readonly #deps: ActorsServiceDeps;
   readonly #runnable = new Set<() => void>();
   readonly #deactivated = new Set<(address: ActorAddress) => void>();
@@ -73,6 +84,12 @@ export class ActorsService implements BlockService, ActorTurns {
 
   constructor(deps: ActorsServiceDeps) {
     this.#deps = deps;
+    const { app, wire } = deps;
+    const concurrency = Math.min(MAX_TICKS, app?.maxConcurrency ?? MAX_TICKS);
+    const everyTick = wire.jobs.missedTicks === 'all';
+    const ticks = { ...deps, turns: this, concurrency, everyTick, maxCrashes: DEFAULT_MAX_CRASHES };
+    this.reminders = new ReminderService(ticks);
+    this.timers = new TimerService(ticks);
     this.types.onChange(() => this.#tellRunnable());
     this.#askApp();
   }
@@ -129,6 +146,7 @@ export class ActorsService implements BlockService, ActorTurns {
 
   /** Calls an actor of this host. @throws ActorMoved if it is not here */
   async #callHere(address: ActorAddress, call: ActorCall, caller: ActorCaller): Promise<ActorReply> {
+    if (call.timer !== undefined) return changeTimer(address, call, { ...this.#open, timers: this.timers });
     const policy = this.#deps.resiliency.forActor(address.actorType, address.actorId);
     const turn = (cancel: CancelToken, begun?: () => void): Promise<ActorReply> =>
       this.#callInTurn(address, { ...call, cancel }, caller, begun);
@@ -248,10 +266,21 @@ export class ActorsService implements BlockService, ActorTurns {
     return `${this.#deps.wire.actorTypePrefix}.`;
   }
 
-  /** @throws SidecarError `ERR_ACTOR_REMINDER_NON_HOSTED` for a type that this application does not host */
-  checkHosted(address: ActorAddress): void {
+  /**
+   * Checks whose reminders and timers are asked for. Until the application has said what it hosts, that is waited for.
+   *
+   * @throws SidecarError `ERR_ACTOR_REMINDER_NON_HOSTED` for a type that this application does not host
+   */
+  async checkHosted(address: ActorAddress): Promise<void> {
     this.#check(address);
+    if (!this.hosts(address.actorType)) await this.#question?.untilAnswered();
     if (!this.hosts(address.actorType)) throw notHosted(address.actorType);
+  }
+
+  /** Sets or deletes a timer where its actor lives. */
+  async changeTimer({ name, ...address }: TickName, timer: TimerOperation, body: Uint8Array): Promise<void> {
+    this.#check(address);
+    await this.#open.calls.call(address, timerCall(name, timer, body));
   }
 
   /** Takes the calls of other hosts; `undefined` while there is no store. */
@@ -302,6 +331,7 @@ export class ActorsService implements BlockService, ActorTurns {
     });
     const claims = this.#claimsOf(membership, active);
     this.#opened = { owned, active, states, expiry, calls, inbound, claims };
+    await this.reminders.open(membership);
     // What an application hosts is known later.
     if (this.#question === undefined) await claims.checkAtStart();
   }
@@ -322,6 +352,7 @@ export class ActorsService implements BlockService, ActorTurns {
     this.#isAtRest = isAtRest;
     if (isAtRest) return;
     this.#opened?.expiry.start();
+    this.reminders.start(false);
     if (this.types.declared.length > 0) void this.#opened?.claims.claim();
   }
 
@@ -336,6 +367,8 @@ export class ActorsService implements BlockService, ActorTurns {
     claims.stop();
     inbound.stop();
     calls.beginStop();
+    this.timers.stop();
+    const ticks = this.reminders.stop();
     const reason = new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping', {
       headers: { 'retry-after': '1' },
     });
@@ -348,18 +381,11 @@ export class ActorsService implements BlockService, ActorTurns {
       });
     });
     half.cancel();
+    await ticks;
     await expiry.stop();
     await states.flushed();
     await calls.close();
     // Last: another host that takes shards over meanwhile waits for the turns of their actors.
     owned.stop();
   }
-}
-
-/** A call that was not made says nothing about the actor. */
-function verdictOf(outcome: { readonly value: unknown } | { readonly error: unknown }): Verdict {
-  if ('value' in outcome || outcome.error instanceof ActorMoved) return 'success';
-  const isOfSidecar =
-    isSidecarError(outcome.error) && (outcome.error.code !== 'ERR_ACTOR_INVOKE_METHOD' || outcome.error.status === 503);
-  return isOfSidecar ? 'failure' : 'retry';
 }

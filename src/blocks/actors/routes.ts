@@ -2,12 +2,20 @@ import { SidecarError } from '../../errors.ts';
 import { readBody } from '../../http/body.ts';
 import { readContent } from '../../http/content.ts';
 import { endToEnd } from '../../http/end-to-end.ts';
-import { cancelTokenOf, headerOf, NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import {
+  cancelTokenOf,
+  EMPTY_BODY,
+  headerOf,
+  NO_CONTENT,
+  type SidecarRequest,
+  type SidecarResponse,
+} from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
 import type { ActorsService } from './actors-service.ts';
 import type { ActorAddress } from './model/address.ts';
-import { checkMethod } from './model/names.ts';
+import { checkMethod, checkTickName } from './model/names.ts';
+import { tickRoutes } from './reminders/routes.ts';
 
 export interface ActorRoutesDeps {
   readonly actors: ActorsService;
@@ -66,6 +74,17 @@ export function actorRoutes({ actors, wire, bodyLimitBytes }: ActorRoutesDeps): 
     route('actors', ['POST', 'PUT', 'GET', 'DELETE'], `${path}/method/:method`, call, options),
     route('actors', ['POST', 'PUT'], `${path}/state`, transact, options),
     route('actors', ['GET'], `${path}/state/*key`, get, options),
+    ...tickRoutes({
+      ...{ reminders: actors.reminders, wire, bodyLimitBytes },
+      timers: {
+        set: (name, body) => actors.changeTimer(name, 'set', body),
+        delete: (name) => actors.changeTimer(name, 'delete', EMPTY_BODY),
+      },
+      check: (kind, name) => {
+        checkTickName(kind, name.name);
+        return actors.checkHosted(name);
+      },
+    }),
   ];
 }
 

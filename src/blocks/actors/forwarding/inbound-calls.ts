@@ -3,8 +3,8 @@ import type { AccessControl } from '../../../security/access-control.ts';
 import type { Caller } from '../../../security/identity.ts';
 import type { ActorAddress } from '../model/address.ts';
 import type { ActorCall, ActorCaller, ActorReply } from '../model/call.ts';
-import { ActorMoved, invokeFailed } from '../model/errors.ts';
-import { checkAddress, checkMethod } from '../model/names.ts';
+import { ActorMoved, invokeFailed, notHosted } from '../model/errors.ts';
+import { checkAddress, checkMethod, checkTickName } from '../model/names.ts';
 import type { ActorPeer } from './peer.ts';
 
 /** The dependencies of {@link InboundActorCalls}. */
@@ -26,7 +26,8 @@ export class InboundActorCalls implements ActorPeer {
 
   async call(address: ActorAddress, call: ActorCall, caller: Caller): Promise<ActorReply | undefined> {
     checkAddress(address);
-    checkMethod(call.method);
+    if (call.timer === undefined) checkMethod(call.method);
+    else checkTickName('timer', call.method);
     this.#checkAccess(address, call, caller);
     if (this.#isStopped) return undefined;
     try {
@@ -37,10 +38,12 @@ export class InboundActorCalls implements ActorPeer {
     }
   }
 
-  #checkAccess(address: ActorAddress, { method }: ActorCall, caller: Caller): void {
+  #checkAccess(address: ActorAddress, { method, timer }: ActorCall, caller: Caller): void {
     const { own, accessControl } = this.#deps;
     const { appId, namespace, trustDomain } = caller;
     if (appId === own.appId && namespace === own.namespace && trustDomain === own.trustDomain) return;
+    // Only the application that hosts a type has its timers.
+    if (timer !== undefined) throw notHosted(address.actorType);
     const path = `/actors/${address.actorType}/${address.actorId}/method/${method}`;
     const isAllowed =
       accessControl === undefined

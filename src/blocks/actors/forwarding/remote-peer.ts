@@ -65,7 +65,7 @@ export class RemotePeer implements ActorPeer {
   ): Promise<ActorReply | undefined> {
     const { identity, wire, clients } = this.#deps;
     const { address } = this.#host;
-    const parts = [actorType, actorId, 'method', call.method].map(encodeURIComponent);
+    const parts = [actorType, actorId, operationOf(call), call.method].map(encodeURIComponent);
     const path = `${address.pathname.replace(/\/+$/, '')}${HOST_CALLS}/${parts.join('/')}`;
     const headers: HeaderMap = {
       ...call.headers,
@@ -76,6 +76,11 @@ export class RemotePeer implements ActorPeer {
     const { handle } = clients.clientOf(address.origin);
     return replyOf(await handle(new PlainRequest('POST', url, headers, call.body, cancel)));
   }
+}
+
+/** The part of the path of a call that says what is done. */
+function operationOf({ timer }: ActorCall): string {
+  return timer === undefined ? 'method' : `${timer}-timer`;
 }
 
 async function replyOf(response: SidecarResponse): Promise<ActorReply | undefined> {

@@ -11,8 +11,15 @@ import {
 import { type Route, route } from '../../../http/router.ts';
 import type { Identity } from '../../../security/identity.ts';
 import type { Wire } from '../../../wire.ts';
+import type { ActorAddress } from '../model/address.ts';
+import type { TimerOperation } from '../model/call.ts';
 import type { InboundActorCalls } from './inbound-calls.ts';
 import { HOST_CALLS, OUTCOME_HEADER } from './remote-peer.ts';
+
+/** The names in the path of a call. */
+interface CallParams extends ActorAddress {
+  readonly method: string;
+}
 
 /** The dependencies of {@link actorHostRoutes}. */
 export interface ActorHostRoutesDeps {
@@ -31,7 +38,8 @@ export function actorHostRoutes({ inbound, identity, wire, bodyLimitBytes }: Act
   const notPassed = new Set([...Object.values(wire.headers), chainHeader, cancelHeader, ...Object.keys(callHeaders)]);
   const call = async (
     request: SidecarRequest,
-    { actorType, actorId, method }: { readonly actorType: string; readonly actorId: string; readonly method: string },
+    { actorType, actorId, method }: CallParams,
+    timer?: TimerOperation,
   ): Promise<SidecarResponse> => {
     const token = request.headers[wire.headers.identity];
     if (identity === undefined || token === undefined)
@@ -41,7 +49,7 @@ export function actorHostRoutes({ inbound, identity, wire, bodyLimitBytes }: Act
     const reply = await inbound()?.call(
       { actorType, actorId },
       {
-        ...{ method, search: request.search, headers: endToEnd(request.headers, notPassed), body },
+        ...{ method, timer, search: request.search, headers: endToEnd(request.headers, notPassed), body },
         chain: headerOf(request.headers, chainHeader) || undefined,
         cancel: cancelTokenOf(request),
       },
@@ -49,10 +57,17 @@ export function actorHostRoutes({ inbound, identity, wire, bodyLimitBytes }: Act
     );
     return reply === undefined ? MOVED : { ...reply, headers: { ...reply.headers, [OUTCOME_HEADER]: 'answered' } };
   };
+  const path = `${HOST_CALLS}/:actorType/:actorId` as const;
+  const options = { hasKeys: true, isMinor: true };
   return [
-    route('actors', ['POST'], `${HOST_CALLS}/:actorType/:actorId/method/:method`, call, {
-      hasKeys: true,
-      isMinor: true,
-    }),
+    route('actors', ['POST'], `${path}/method/:method`, (request, params) => call(request, params), options),
+    route('actors', ['POST'], `${path}/set-timer/:method`, (request, params) => call(request, params, 'set'), options),
+    route(
+      'actors',
+      ['POST'],
+      `${path}/delete-timer/:method`,
+      (request, params) => call(request, params, 'delete'),
+      options,
+    ),
   ];
 }

@@ -10,6 +10,8 @@ import { type ActorSettings, parseConfiguration } from '../model/configuration.t
 
 /** Time limit for the application's answer. */
 const TIME_LIMIT_MS = 10_000;
+/** How long reminders wait for its first answer. */
+const FIRST_ANSWER_MS = 5_000;
 const BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 30_000, factor: 2, jitter: 0.2 };
 /** Statuses of applications that have no such route, or no actors. */
 const NO_ACTORS: ReadonlySet<number> = new Set([204, 404, 405, 501]);
@@ -33,6 +35,11 @@ export class ConfigurationQuestion {
   #wasUnreachable = false;
   /** Counts the times that the application has come: an answer to an earlier question is out of date. */
   #arrival = 0;
+  #tellAnswered: () => void = () => undefined;
+  /** Resolves when the application has answered for the first time. */
+  readonly #answered: Promise<void> = new Promise((resolve) => {
+    this.#tellAnswered = resolve;
+  });
 
   constructor(deps: ConfigurationQuestionDeps) {
     this.#deps = deps;
@@ -40,6 +47,13 @@ export class ConfigurationQuestion {
       if (state === 'greeting' || (state === 'ready' && this.#wasUnreachable)) void this.#ask(++this.#arrival);
       this.#wasUnreachable = state === 'unreachable';
     });
+  }
+
+  /** Waits for the first answer of the application, 5 s at most. */
+  async untilAnswered(): Promise<void> {
+    const isOver = new AbortController();
+    const limit = sleep(this.#deps.clock, FIRST_ANSWER_MS, isOver.signal).catch(() => undefined);
+    await Promise.race([this.#answered, limit]).finally(() => isOver.abort());
   }
 
   stop(): void {
@@ -68,6 +82,7 @@ export class ConfigurationQuestion {
       if (arrival !== this.#arrival || this.#stopping.signal.aborted) return true;
       const types = NO_ACTORS.has(status) ? new Map<string, ActorSettings>() : this.#typesOf(status, body);
       answered(types);
+      this.#tellAnswered();
       return true;
     } catch (error) {
       if (arrival !== this.#arrival || this.#stopping.signal.aborted) return true;

@@ -1,10 +1,15 @@
 import type { HeaderMap } from '../../../http/message.ts';
 import type { CancelToken } from '../../../util/cancel-token.ts';
 
+/** A timer is set, with the body of the request, or deleted. */
+export type TimerOperation = 'set' | 'delete';
+
 /** A call of a method of an actor. */
 export interface ActorCall {
-  /** One name, or a path of several. */
+  /** One name, or a path of several; the name of the timer, if a timer is set or deleted. */
   readonly method: string;
+  /** What is done where the actor lives, without a turn, in place of a call of a method. */
+  readonly timer?: TimerOperation | undefined;
   /** The query as it came, without its question mark. */
   readonly search: string;
   /** The fields of the caller that are passed on. */

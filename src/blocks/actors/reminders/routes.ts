@@ -3,7 +3,6 @@ import { NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../../
 import { type Route, route } from '../../../http/router.ts';
 import type { Wire } from '../../../wire.ts';
 import { reminderNotFound } from './errors.ts';
-import type { TimerFields } from './fields.ts';
 import { TickParser } from './parse-tick.ts';
 import type { TickName } from './reminder-name.ts';
 import type { ReminderService } from './reminder-service.ts';
@@ -14,7 +13,8 @@ export interface TickRoutesDeps {
   readonly reminders: ReminderService;
   /** The timers of all actors of this application, wherever they are. */
   readonly timers: {
-    set(name: TickName, fields: TimerFields): Promise<void>;
+    /** `body` is the request's, which was checked. */
+    set(name: TickName, body: Uint8Array): Promise<void>;
     delete(name: TickName): Promise<void>;
   };
   readonly wire: Wire;
@@ -24,7 +24,7 @@ export interface TickRoutesDeps {
    *
    * @throws SidecarError for names that are not, or a type that is not hosted by this application.
    */
-  readonly check: (kind: 'reminder' | 'timer', name: TickName) => void;
+  readonly check: (kind: 'reminder' | 'timer', name: TickName) => Promise<void>;
 }
 
 const SET = ['POST', 'PUT'];
@@ -37,8 +37,8 @@ export function tickRoutes({ reminders, timers, wire, bodyLimitBytes, check }: T
   type ByName = (request: SidecarRequest, name: TickName) => Promise<SidecarResponse>;
   const checked =
     (kind: 'reminder' | 'timer', handle: ByName): ByName =>
-    (request, name) => {
-      check(kind, name);
+    async (request, name) => {
+      await check(kind, name);
       return handle(request, name);
     };
   const setReminder: ByName = async (request, name) => {
@@ -56,18 +56,22 @@ export function tickRoutes({ reminders, timers, wire, bodyLimitBytes, check }: T
     return NO_CONTENT;
   };
   const setTimer: ByName = async (request, name) => {
-    await timers.set(name, parser.timer(await readContent(request, bodyLimitBytes)));
+    const body = await readContent(request, bodyLimitBytes);
+    parser.timer(body);
+    await timers.set(name, body);
     return NO_CONTENT;
   };
   const deleteTimer: ByName = async (_request, name) => {
     await timers.delete(name);
     return NO_CONTENT;
   };
+  // A turn that is under way while the sidecar stops may still ask.
+  const options = { hasKeys: true, isServedToTheEnd: true };
   return [
-    route('actors', SET, reminder, checked('reminder', setReminder), { hasKeys: true }),
-    route('actors', ['GET'], reminder, checked('reminder', getReminder), { hasKeys: true }),
-    route('actors', ['DELETE'], reminder, checked('reminder', deleteReminder), { hasKeys: true }),
-    route('actors', SET, timer, checked('timer', setTimer), { hasKeys: true }),
-    route('actors', ['DELETE'], timer, checked('timer', deleteTimer), { hasKeys: true }),
+    route('actors', SET, reminder, checked('reminder', setReminder), options),
+    route('actors', ['GET'], reminder, checked('reminder', getReminder), options),
+    route('actors', ['DELETE'], reminder, checked('reminder', deleteReminder), options),
+    route('actors', SET, timer, checked('timer', setTimer), options),
+    route('actors', ['DELETE'], timer, checked('timer', deleteTimer), options),
   ];
 }

@@ -9,11 +9,12 @@ import type { Clock } from '../../../util/clock.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { setImmediate } from '../../../util/timers.ts';
 import type { Work } from '../../../util/work.ts';
+import type { Wire } from '../../../wire.ts';
 import { logged } from '../../failure.ts';
 import { type ActorAddress, actorPart } from '../model/address.ts';
 import type { ActorTurns, TickOutcome } from '../model/tick.ts';
 import type { TimerFields } from './fields.ts';
-import { malformedTick } from './parse-tick.ts';
+import { malformedTick, TickParser } from './parse-tick.ts';
 import { Periods } from './period.ts';
 import { planTick } from './plan-tick.ts';
 import { type TickName, textOf } from './reminder-name.ts';
@@ -24,6 +25,7 @@ export interface TimerDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly work: Work;
+  readonly wire: Wire;
   readonly turns: ActorTurns;
   /** Max ticks that run at the same time. */
   readonly concurrency: number;
@@ -99,6 +101,11 @@ export class TimerService {
     this.#timers.set(part, ofActor.set(name.name, timer));
     // No attempt is repeated.
     this.#wait({ id, at, timer, job: { ...job, data: undefined, policy: { drop: {} } } });
+  }
+
+  /** Sets a timer by the body of a request. @throws as {@link TimerService.set} */
+  setFrom(name: TickName, body: Buffer): void {
+    this.set(name, new TickParser(this.#deps.wire).timer(body));
   }
 
   /** Deletes a timer; answers whether there was one. A tick in flight ends, and none begins any more. */
@@ -185,8 +192,9 @@ export class TimerService {
       logger.warn({ timer: timer.name.name, ...addressOf(timer.name), ...logged(outcome) }, 'a tick of a timer failed');
     if (!this.#isPresent(timer, timer)) return;
     if (outcome.kind === 'done' && outcome.isCanceled) return void this.delete(timer.name);
-    const rules = { everyTick: false, maxCrashes: 0, keepFailedMs: 0, schedule: timer.schedule };
-    const next = afterAttempt(job, { outcome: 'done', startedAt, now: clock.now(), ...rules });
+    const rules = { everyTick: false, maxCrashes: 0, keepFailedMs: 0, isFinal: false, random: () => 0 };
+    const { schedule } = timer;
+    const next = afterAttempt(job, { outcome: 'done', startedAt, now: clock.now(), schedule, ...rules });
     if (next.kind === 'gone' || next.job.ended) return void this.delete(timer.name);
     this.#wait({ id, timer, job: next.job, at: next.at });
   }

@@ -1,0 +1,11 @@
+import { isSidecarError } from '../../errors.ts';
+import type { Verdict } from '../../resiliency/policy.ts';
+import { ActorMoved } from './model/errors.ts';
+
+/** A call that was not made says nothing about the actor. */
+export function verdictOf(outcome: { readonly value: unknown } | { readonly error: unknown }): Verdict {
+  if ('value' in outcome || outcome.error instanceof ActorMoved) return 'success';
+  const isOfSidecar =
+    isSidecarError(outcome.error) && (outcome.error.code !== 'ERR_ACTOR_INVOKE_METHOD' || outcome.error.status === 503);
+  return isOfSidecar ? 'failure' : 'retry';
+}
