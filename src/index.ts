@@ -182,6 +182,7 @@ export type { EncryptionKey, KeyPrefix, OutboxOptions, StateStoreOptions } from 
 export { type EnvironmentSecretsOptions, environmentSecrets } from './components/local/environment-secrets.ts';
 export { type FileConfigurationOptions, fileConfiguration } from './components/local/file-configuration.ts';
 export { type FileSecretsOptions, fileSecrets } from './components/local/file-secrets.ts';
+export { type LocalStorageBindingOptions, localStorageBinding } from './components/local/local-storage-binding.ts';
 export type { LockStoreOptions } from './components/lock-store.ts';
 export {
   type MemoryConfiguration,

@@ -22,6 +22,7 @@ const STORE_CALLS = [
   'blocks/locks/(lock-key|parse-lock)',
   'blocks/state/(?!errors|outbox/outboxes|routes|state-service|state\\.)',
   'components/key-value/(?!index|locks)',
+  'components/local/storage-root',
   'util/text-file',
 ].join('|');
 

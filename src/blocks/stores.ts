@@ -1,5 +1,5 @@
 import type { Membership } from '../cluster/membership.ts';
-import type { StoreBlock, StoreDefinition } from '../components/component.ts';
+import type { ComponentContext, StoreBlock, StoreDefinition } from '../components/component.ts';
 import { messageOf, SidecarError } from '../errors.ts';
 import type { ComponentKind, Policy, Resiliency } from '../resiliency/policy.ts';
 import { outside } from '../util/outside.ts';
@@ -54,6 +54,8 @@ export interface FailedStore {
 export class Stores<Definition extends StoreDefinition> {
   readonly #deps: StoresDeps<Definition>;
   readonly #opened = new Map<string, NamedStore<Definition>>();
+  /** Those that could not be opened, and need not be. */
+  readonly #leftOut = new Set<string>();
   #hasStopped = false;
 
   constructor(deps: StoresDeps<Definition>) {
@@ -74,9 +76,9 @@ export class Stores<Definition extends StoreDefinition> {
     return [...this.#opened.values()];
   }
 
-  /** The number of stores, open or not. */
+  /** The number of stores, open or not yet. */
   get count(): number {
-    return this.#deps.definitions.length;
+    return this.#deps.definitions.length - this.#leftOut.size;
   }
 
   /** The open stores with their capabilities. */
@@ -94,7 +96,7 @@ export class Stores<Definition extends StoreDefinition> {
 
   /** The name of the store that is opened next, or being opened. */
   get unopened(): string | undefined {
-    return this.#deps.definitions.find(({ name }) => !this.#opened.has(name))?.name;
+    return this.#deps.definitions.find(({ name }) => !this.#opened.has(name) && !this.#leftOut.has(name))?.name;
   }
 
   /** Opens the stores one after the other. */
@@ -102,12 +104,27 @@ export class Stores<Definition extends StoreDefinition> {
     const { definitions, resiliency } = this.#deps;
     const context = componentContext(this.#deps, membership);
     for (const definition of definitions) {
-      // The cast is safe: it is what this definition opens.
-      const store = (await outside(() => definition.open(context))) as StoreOf<Definition>;
+      const store = await this.#open(definition, context);
+      if (store === undefined) continue;
       const policy = resiliency.forComponent(definition.name, 'outbound', KINDS[definition.block]);
       this.#opened.set(definition.name, { definition, store, policy });
       // A stop did not wait for this one. It is closed by the next.
       if (this.#hasStopped) throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped');
+    }
+  }
+
+  /** `undefined` if it is left out. */
+  async #open(definition: Definition, context: ComponentContext): Promise<StoreOf<Definition> | undefined> {
+    try {
+      // The cast is safe: it is what this definition opens.
+      return (await outside(() => definition.open(context))) as StoreOf<Definition>;
+    } catch (error) {
+      const { name, type, ignoreErrors } = definition;
+      if (ignoreErrors !== true) throw error;
+      this.#leftOut.add(name);
+      const details = { component: name, type, error: messageOf(error) };
+      this.#deps.logger.error(details, 'a component cannot be opened: left out, because ignoreErrors is set');
+      return undefined;
     }
   }
 

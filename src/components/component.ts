@@ -61,6 +61,8 @@ export interface OpenStore {
 export interface StoreDefinition extends ComponentDefinition {
   /** The building block. */
   readonly block: StoreBlock;
+  /** Whether the sidecar starts without it if it cannot be opened. Default `false`: the start fails. */
+  readonly ignoreErrors?: boolean | undefined;
   /** Opens the store for one sidecar. */
   open(context: ComponentContext): Promise<OpenStore>;
 }

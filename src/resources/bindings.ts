@@ -10,6 +10,7 @@ import {
   type HttpBindingToken,
   isHttpUrl,
 } from '../components/http/http-binding-options.ts';
+import { type LocalStorageBindingOptions, localStorageBinding } from '../components/local/local-storage-binding.ts';
 import { messageOf } from '../errors.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import { DAY_MS, MetadataReader } from './metadata-reader.ts';
@@ -59,6 +60,26 @@ export const makeCronBinding: MakeStore = (source) => {
   if (problem !== undefined) reader.problem(`metadata schedule: ${problem}`);
   if (reader.hasProblem || schedule === undefined) return undefined;
   return { ...cronBinding(source.name, { schedule, ...common }), type: source.type };
+};
+
+/** The metadata of a `bindings.localstorage`. */
+export const localStorageMetadata: { readonly uses: readonly string[]; readonly ignores: readonly string[] } = {
+  uses: [...BINDING_NAMES, 'rootPath', 'maxFileBytes'],
+  ignores: [],
+};
+
+/** Makes a `bindings.localstorage`. */
+export const makeLocalStorageBinding: MakeStore = (source) => {
+  const reader = new MetadataReader(source);
+  const common = commonMetadata(reader);
+  const rootPath = reader.text('rootPath');
+  if (rootPath === undefined) reader.problem('bindings.localstorage needs metadata rootPath, a directory');
+  const maxFileBytes = sizeOf(reader, 'maxFileBytes');
+  if (reader.hasProblem || rootPath === undefined) return undefined;
+  const options = definedOnly({ rootPath: resolve(source.workingDirectory, rootPath), maxFileBytes });
+  // The cast is safe: the path is given.
+  const made = localStorageBinding(source.name, { ...common, ...options } as LocalStorageBindingOptions);
+  return { ...made, type: source.type };
 };
 
 const CERTIFICATES = ['MTLSRootCA', 'MTLSClientCert', 'MTLSClientKey'] as const;

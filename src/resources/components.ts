@@ -309,7 +309,10 @@ class ComponentMaker {
 
   #addStore(known: Known, made: Made): void {
     const definition = known.type.makeStore?.(this.#source(known, made));
-    if (definition !== undefined) this.#stores.push(definition);
+    // The cast is safe: the schema of the kind was checked.
+    const { ignoreErrors } = known.resource.spec as ComponentSpec;
+    if (definition !== undefined)
+      this.#stores.push(ignoreErrors === true ? { ...definition, ignoreErrors } : definition);
   }
 
   #source({ resource, typeName: type }: Known, { values, report }: Made): StoreSource {

@@ -6,6 +6,7 @@ import { type CancelToken, NEVER, signalOfCancelToken } from '../../util/cancel-
 import { outside } from '../../util/outside.ts';
 import type { TraceContext } from '../../util/stored-trace.ts';
 import type { BlockService } from '../block-service.ts';
+import { logged, thrown } from '../failure.ts';
 import { Stores } from '../stores.ts';
 import type { BindingsServiceDeps, NamedBinding } from './bindings-deps.ts';
 import { invokeFailed, notAnOutput, unknownBindingOperation } from './errors.ts';
@@ -60,7 +61,10 @@ export class BindingsService implements BlockService {
         this.#call(named, invocation, context, observation.headers()),
       );
     } catch (error) {
-      throw isApiError(error) && error.code === 'ERR_SHUTTING_DOWN' ? error : invokeFailed(name, error);
+      if (isApiError(error) && error.code === 'ERR_SHUTTING_DOWN') throw error;
+      // Its causes may have addresses and statements, which the caller must not see.
+      this.#deps.logger.debug({ binding: name, operation, ...logged(thrown(error)) }, 'a call of a binding has failed');
+      throw invokeFailed(name, error);
     }
   }
 
