@@ -11,6 +11,7 @@ export const TECHNOLOGIES = {
   postgresql: 'postgresql-store',
   rabbitmq: 'rabbitmq-pubsub',
   redis: 'redis-store',
+  smtp: 'smtp-binding',
 };
 
 /** Further folders of technologies, and what they share, by folder of `src/components`, and the file in `dist`. */

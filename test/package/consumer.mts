@@ -24,6 +24,7 @@ import { postgresqlState } from 'insidecar/postgresql';
 import { rabbitmqPubSub } from 'insidecar/rabbitmq';
 import { redisPubSub, redisState } from 'insidecar/redis';
 import { type LoadedResources, loadResources } from 'insidecar/resources';
+import { type SmtpBindingOptions, smtpBinding } from 'insidecar/smtp';
 import { type VirtualClock, virtualClock } from 'insidecar/testing';
 
 interface Order {
@@ -49,8 +50,9 @@ const brokers: readonly PubSubDefinition[] = [
   rabbitmqPubSub('rabbitmq', { url: 'amqp://rabbit.internal', queueType: 'quorum' }),
   redisPubSub('redis', { nodes: ['a', 'b'], cluster: true }),
 ];
+const mail: SmtpBindingOptions = { host: 'smtp.internal', emailFrom: 'shop@shop.example' };
 const telemetry: Telemetry = openTelemetry({ messageParent: false });
-const options: SidecarOptions = { appId: 'orders', components: [pubsub, durable], state, clock, telemetry };
+const options: SidecarOptions = { appId: 'orders', components: [pubsub, durable, smtpBinding('mail', mail)], state, clock, telemetry };
 const durableCases: readonly StoreCase[] = stateStoreConformance.filter(({ needs = [] }) => needs.includes('durable'));
 
 const approval: TWorkflow = async function* (context: WorkflowContext, order: Order) {

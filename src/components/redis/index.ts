@@ -37,6 +37,7 @@ export interface RedisOptions extends RedisConnectionOptions {
 export { type RedisConfigurationOptions, redisConfiguration } from './configuration/redis-configuration.ts';
 export { type RedisStateStoreOptions, redisStateStore } from './kv/redis-state-store.ts';
 export { type RedisPubSubOptions, redisPubSub } from './pubsub/redis-pubsub.ts';
+export { type RedisBindingOptions, redisBinding } from './redis-binding.ts';
 export { type RedisLocksOptions, redisLocks } from './redis-locks.ts';
 export type { RedisConnectionOptions };
 

@@ -1,0 +1,7 @@
+/**
+ * Mails by SMTP.
+ *
+ * @packageDocumentation
+ */
+
+export { type SmtpBindingOptions, smtpBinding } from './smtp-binding.ts';
