@@ -170,6 +170,7 @@ export { WorkflowFailedError, type WorkflowRun } from './blocks/workflow/workflo
 export type { Workflows } from './blocks/workflow/workflows.ts';
 export { sharedState } from './cluster/shared-state.ts';
 export type { BindingDirection, BindingOptions } from './components/binding.ts';
+export type { BrokerBindingOptions } from './components/broker/broker-binding.ts';
 export type { BrokerOptions } from './components/broker/broker-pubsub.ts';
 export type { ConfigurationItem } from './components/configuration-store.ts';
 export { type CronBindingOptions, cronBinding } from './components/cron/cron-binding.ts';

@@ -1,5 +1,12 @@
 import { didYouMean, suggest } from '../util/suggest.ts';
-import { cronMetadata, httpMetadata, makeCronBinding, makeHttpBinding } from './bindings.ts';
+import {
+  cronMetadata,
+  httpMetadata,
+  localStorageMetadata,
+  makeCronBinding,
+  makeHttpBinding,
+  makeLocalStorageBinding,
+} from './bindings.ts';
 import type { MakeBrokerPubSub } from './broker-pubsub.ts';
 import {
   makeMemoryConfiguration,
@@ -9,6 +16,7 @@ import {
   redisConfigurationMetadata,
 } from './configuration-stores.ts';
 import { jetstreamMetadata, makeJetStreamPubSub } from './jetstream-pubsub.ts';
+import { kafkaBindingMetadata, makeKafkaBinding } from './kafka-binding.ts';
 import { kafkaMetadata, makeKafkaPubSub } from './kafka-pubsub.ts';
 import {
   LOCK_NAMES,
@@ -19,12 +27,16 @@ import {
   postgresqlLockMetadata,
   redisLockMetadata,
 } from './lock-stores.ts';
+import { makeMqttBinding, mqttBindingMetadata } from './mqtt-binding.ts';
 import { makeMqtt3PubSub, makeMqtt5PubSub, mqttMetadata } from './mqtt-pubsub.ts';
 import { makePostgresqlBinding, postgresqlBindingMetadata } from './postgresql-binding.ts';
 import { POSTGRESQL_CONNECTION_NAMES } from './postgresql-connection.ts';
+import { makeRabbitmqBinding, rabbitmqBindingMetadata } from './rabbitmq-binding.ts';
 import { makeRabbitmqPubSub, rabbitmqMetadata } from './rabbitmq-pubsub.ts';
+import { makeRedisBinding, redisBindingMetadata } from './redis-binding.ts';
 import { REDIS_CONNECTION_IGNORES, REDIS_CONNECTION_NAMES } from './redis-connection.ts';
 import { makeRedisPubSub, redisPubSubMetadata } from './redis-pubsub.ts';
+import { makeSmtpBinding, smtpMetadata } from './smtp-binding.ts';
 import { makePostgresqlState, makeRedisState, makeSqliteState, TABLE_NAMES } from './state-formats.ts';
 import { STATE_STORE_NAMES } from './state-stores.ts';
 import type { MakeStore } from './store-source.ts';
@@ -96,6 +108,8 @@ const postgresqlBinding: ComponentType = {
   makeStore: makePostgresqlBinding,
 };
 
+const mqttBinding: ComponentType = { role: 'store', ...mqttBindingMetadata, makeStore: makeMqttBinding };
+
 const redis: ComponentType = {
   role: 'redis-state',
   uses: [...state, ...REDIS_CONNECTION_NAMES, 'prefix', 'durability', 'ttlInSeconds'],
@@ -141,6 +155,14 @@ export const COMPONENT_TYPES: ReadonlyMap<string, ComponentType> = new Map<strin
   ['bindings.http', { role: 'store', ...httpMetadata, makeStore: makeHttpBinding }],
   ['bindings.postgresql', postgresqlBinding],
   ['bindings.postgres', postgresqlBinding],
+  ['bindings.localstorage', { role: 'store', ...localStorageMetadata, makeStore: makeLocalStorageBinding }],
+  ['bindings.redis', { role: 'store', ...redisBindingMetadata, makeStore: makeRedisBinding }],
+  ['bindings.smtp', { role: 'store', ...smtpMetadata, makeStore: makeSmtpBinding }],
+  ['bindings.kafka', { role: 'store', ...kafkaBindingMetadata, makeStore: makeKafkaBinding }],
+  ['bindings.mqtt3', mqttBinding],
+  // Dapr has both names for one component.
+  ['bindings.mqtt', mqttBinding],
+  ['bindings.rabbitmq', { role: 'store', ...rabbitmqBindingMetadata, makeStore: makeRabbitmqBinding }],
   ['secretstores.local.env', { role: 'environment-secrets', uses: ['prefix'] }],
   ['secretstores.local.file', { role: 'file-secrets', uses: ['secretsFile', 'nestedSeparator', 'multiValued'] }],
 ]);
@@ -218,21 +240,14 @@ const DAPR_ONLY: ReadonlyMap<string, readonly string[]> = new Map([
       'graphql',
       'huawei.obs',
       'influx',
-      'kafka',
       'kitex',
       'kubemq',
       'kubernetes',
-      'localstorage',
-      'mqtt3',
-      'mqtt',
       'mysql',
       'postmark',
-      'rabbitmq',
-      'redis',
       'rethinkdb.statechange',
       'rocketmq',
       'sftp',
-      'smtp',
       'twilio.sendgrid',
       'twilio.sms',
       'wasm',

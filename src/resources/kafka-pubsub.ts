@@ -1,6 +1,6 @@
 import { serverUrl } from '../components/broker/server-url.ts';
 import { tokensOf } from '../components/kafka/client-credentials.ts';
-import { type KafkaPubSubOptions, kafkaPubSub } from '../components/kafka/index.ts';
+import { type KafkaAccessOptions, type KafkaPubSubOptions, kafkaPubSub } from '../components/kafka/index.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import { isApiError } from '../errors.ts';
 import { definedOnly } from '../util/defined-only.ts';
@@ -8,53 +8,58 @@ import type { BrokerResource } from './broker-pubsub.ts';
 import { DAY_MS, MetadataReader } from './metadata-reader.ts';
 import { TOPIC_SCOPE_NAMES } from './topic-scopes.ts';
 
-/** The metadata names of a `pubsub.kafka`: those that it uses, and those of Dapr's without a use here. */
+/** The metadata of Dapr's that say how to reach Kafka. */
+export const KAFKA_NAMES: readonly string[] = [
+  'brokers',
+  'consumerGroup',
+  'consumerID',
+  'clientID',
+  'authType',
+  'authRequired',
+  'saslUsername',
+  'saslPassword',
+  'saslMechanism',
+  'oidcTokenEndpoint',
+  'oidcClientID',
+  'oidcClientSecret',
+  'oidcScopes',
+  'oidcExtensions',
+  'caCert',
+  'clientCert',
+  'clientKey',
+  'skipVerify',
+  'disableTls',
+  'initialOffset',
+  'maxMessageBytes',
+  'compression',
+  'sessionTimeout',
+  'heartbeatInterval',
+  'escapeHeaders',
+  'excludeHeaderMetaRegex',
+  'schemaRegistryURL',
+];
+
+/** Those of Dapr's without a use here. */
+export const KAFKA_IGNORES: readonly string[] = [
+  'consumeRetryEnabled',
+  'consumeRetryInterval',
+  'channelBufferSize',
+  'version',
+  'consumerFetchMin',
+  'consumerFetchDefault',
+  'consumerGroupRebalanceStrategy',
+  'clientConnectionTopicMetadataRefreshInterval',
+  'clientConnectionKeepAliveInterval',
+  'schemaRegistryAPIKey',
+  'schemaRegistryAPISecret',
+  'schemaCachingEnabled',
+  'schemaLatestVersionCacheTTL',
+];
+
+/** The metadata of a `pubsub.kafka`. */
 export const kafkaMetadata: { readonly uses: readonly string[]; readonly ignores: readonly string[] } = {
-  uses: [
-    ...TOPIC_SCOPE_NAMES,
-    'brokers',
-    'consumerGroup',
-    'consumerID',
-    'clientID',
-    'authType',
-    'authRequired',
-    'saslUsername',
-    'saslPassword',
-    'saslMechanism',
-    'oidcTokenEndpoint',
-    'oidcClientID',
-    'oidcClientSecret',
-    'oidcScopes',
-    'oidcExtensions',
-    'caCert',
-    'clientCert',
-    'clientKey',
-    'skipVerify',
-    'disableTls',
-    'initialOffset',
-    'maxMessageBytes',
-    'compression',
-    'sessionTimeout',
-    'heartbeatInterval',
-    'escapeHeaders',
-    'excludeHeaderMetaRegex',
-    'schemaRegistryURL',
-  ],
-  ignores: [
-    'consumeRetryEnabled',
-    'consumeRetryInterval',
-    'channelBufferSize',
-    'version',
-    'consumerFetchMin',
-    'consumerFetchDefault',
-    'consumerGroupRebalanceStrategy',
-    'clientConnectionTopicMetadataRefreshInterval',
-    'clientConnectionKeepAliveInterval',
-    'schemaRegistryAPIKey',
-    'schemaRegistryAPISecret',
-    'schemaCachingEnabled',
-    'schemaLatestVersionCacheTTL',
-  ],
+  uses: [...TOPIC_SCOPE_NAMES, ...KAFKA_NAMES],
+  ignores: KAFKA_IGNORES,
 };
 
 /** Dapr's names of the mechanisms. */
@@ -65,6 +70,10 @@ const MECHANISMS: ReadonlyMap<string, string> = new Map([
   ['sha-256', 'scram-sha-256'],
   ['sha-512', 'scram-sha-512'],
 ]);
+
+/** Without values: they may come from a secret store. */
+export const KAFKA_FORM =
+  'metadata brokers must be addresses like "kafka.internal:9092" with commas between them, certificates and keys valid, maxMessageBytes 1024 or more, compression none, gzip, snappy, lz4 or zstd, sessionTimeout 1s to 1h, and heartbeatInterval at most a third of it';
 
 const DURATION = { unitMs: 1_000, maxMs: DAY_MS } as const;
 
@@ -78,27 +87,29 @@ export function makeKafkaPubSub(resource: BrokerResource): PubSubDefinition | un
     return kafkaPubSub(resource.name, options);
   } catch (error) {
     if (!isApiError(error)) throw error;
-    // Without values: they may come from a secret store.
-    reader.problem(
-      'metadata brokers must be addresses like "kafka.internal:9092" with commas between them, certificates and keys valid, maxMessageBytes 1024 or more, compression none, gzip, snappy, lz4 or zstd, sessionTimeout 1s to 1h, and heartbeatInterval at most a third of it',
-    );
+    reader.problem(KAFKA_FORM);
     return undefined;
   }
 }
 
 function optionsOf(reader: MetadataReader, topics: BrokerResource['topics']): KafkaPubSubOptions {
+  return { ...topics, ...kafkaAccess(reader, 'pubsub.kafka') };
+}
+
+/** Reads how to reach Kafka. */
+export function kafkaAccess(reader: MetadataReader, type: string): KafkaAccessOptions {
   const brokers = reader.text('brokers')?.split(',');
-  if (brokers === undefined) reader.problem('pubsub.kafka needs metadata brokers: "kafka.internal:9092"');
+  if (brokers === undefined) reader.problem(`${type} needs metadata brokers: "kafka.internal:9092"`);
   if (reader.text('schemaRegistryURL') !== undefined)
     reader.problem('metadata schemaRegistryURL: insidecar has no schema registry; leave it out if no message needs it');
   const initialOffset = reader.text('initialOffset')?.toLowerCase();
   if (initialOffset !== undefined && initialOffset !== 'newest' && initialOffset !== 'oldest')
     reader.problem('metadata initialOffset must be "newest" or "oldest"');
   const given = {
-    ...{ ...topics, brokers, initialOffset },
+    ...{ brokers, initialOffset },
     clientId: reader.text('clientID'),
     consumerId: reader.text('consumerGroup') ?? reader.text('consumerID'),
-    ...access(reader),
+    ...access(reader, type),
     maxMessageBytes: reader.number('maxMessageBytes'),
     compression: reader.text('compression')?.toLowerCase(),
     sessionTimeout: reader.durationMs('sessionTimeout', DURATION) || undefined,
@@ -107,10 +118,10 @@ function optionsOf(reader: MetadataReader, topics: BrokerResource['topics']): Ka
     excludeHeaders: excluded(reader),
   };
   // The cast is safe: what is not given is left out, and the rest is checked.
-  return definedOnly(given) as KafkaPubSubOptions;
+  return definedOnly(given) as unknown as KafkaAccessOptions;
 }
 
-function access(reader: MetadataReader): object {
+function access(reader: MetadataReader, componentType: string): object {
   const type = authTypeOf(reader);
   switch (type) {
     case 'none':
@@ -125,11 +136,11 @@ function access(reader: MetadataReader): object {
     case 'oidc_private_key_jwt':
     case 'awsiam':
       reader.problem(
-        `metadata authType "${type}" is not supported in resource files: use kafkaPubSub in code, with sasl { mechanism: 'oauthbearer', token }`,
+        `metadata authType "${type}" is not supported in resource files: use ${componentType === 'pubsub.kafka' ? 'kafkaPubSub' : 'kafkaBinding'} in code, with sasl { mechanism: 'oauthbearer', token }`,
       );
       return {};
     default: {
-      const what = type === undefined ? 'pubsub.kafka needs metadata authType:' : 'metadata authType must be';
+      const what = type === undefined ? `${componentType} needs metadata authType:` : 'metadata authType must be';
       reader.problem(`${what} "none", "password", "oidc", "mtls" or "certificate"`);
       return {};
     }

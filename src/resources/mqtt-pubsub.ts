@@ -66,7 +66,7 @@ function fromResource(resource: BrokerResource, protocolVersion: 4 | 5): PubSubD
     clientIdPrefix: reader.values.get('clientIdPrefix'),
     sharedSubscription: instanceId === undefined ? undefined : { instanceId },
     receiveMaximum: reader.number('receiveMaximum', { min: 1, max: 65_535 }),
-    tls: tlsOf(reader, url),
+    tls: mqttTls(reader, url),
   };
   if (reader.hasProblem) return undefined;
   try {
@@ -79,7 +79,8 @@ function fromResource(resource: BrokerResource, protocolVersion: 4 | 5): PubSubD
   }
 }
 
-function checkQos(reader: MetadataReader): void {
+/** Messages have QoS 1. */
+export function checkQos(reader: MetadataReader): void {
   const qos = reader.text('qos');
   if (qos === undefined || qos === '1') return;
   if (qos === '2') reader.note('metadata qos is 2: messages have QoS 1, at least once, as all of insidecar');
@@ -87,7 +88,8 @@ function checkQos(reader: MetadataReader): void {
   else reader.problem('metadata qos must be "1"');
 }
 
-function tlsOf(reader: MetadataReader, url = ''): object | undefined {
+/** The certificates, if the URL is one with TLS. */
+export function mqttTls(reader: MetadataReader, url = ''): object | undefined {
   const certificates = reader.certificates();
   if (certificates === undefined || !/^(?:tcp|mqtt):/i.test(url)) return certificates;
   reader.note('metadata caCert, clientCert and clientKey have no effect: the url is one without TLS');

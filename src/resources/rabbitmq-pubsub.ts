@@ -8,7 +8,7 @@ import {
 import { isApiError } from '../errors.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import type { BrokerResource } from './broker-pubsub.ts';
-import { MetadataReader } from './metadata-reader.ts';
+import { type DurationRange, MetadataReader } from './metadata-reader.ts';
 import { TOPIC_SCOPE_NAMES } from './topic-scopes.ts';
 
 /** The metadata of `pubsub.rabbitmq`. */
@@ -46,8 +46,10 @@ export const rabbitmqMetadata: { readonly uses: readonly string[]; readonly igno
   ignores: ['publisherConfirm', 'concurrency', 'backOffPolicy', 'backOffMaxRetries', 'backOffDuration'],
 };
 
-const WAIT = { unitMs: 1_000, maxMs: 3_600_000 } as const;
-const TTL = { unitMs: 1_000, maxMs: 2 ** 32 - 1 } as const;
+/** A wait between attempts to connect. */
+export const RABBITMQ_WAIT: DurationRange = { unitMs: 1_000, maxMs: 3_600_000 };
+/** A time to live. */
+export const RABBITMQ_TTL: DurationRange = { unitMs: 1_000, maxMs: 2 ** 32 - 1 };
 
 /** Makes the component of a `pubsub.rabbitmq`. */
 export function makeRabbitmqPubSub(resource: BrokerResource): PubSubDefinition | undefined {
@@ -77,8 +79,8 @@ function optionsOf(reader: MetadataReader, topics: TopicScopes): RabbitmqPubSubO
     tls: reader.certificates(),
     saslExternal: reader.flag('saslExternal'),
     clientName: reader.text('clientName'),
-    heartbeat: reader.durationMs('heartBeat', WAIT),
-    maxReconnectDelay: reader.durationMs('reconnectWaitSeconds', WAIT) || undefined,
+    heartbeat: reader.durationMs('heartBeat', RABBITMQ_WAIT),
+    maxReconnectDelay: reader.durationMs('reconnectWaitSeconds', RABBITMQ_WAIT) || undefined,
     consumerId: reader.text('consumerID'),
     exchangeKind: reader.choice<RabbitmqExchangeKind>('exchangeKind', ['fanout', 'topic', 'direct', 'headers']),
     durable: reader.flag('durable'),
@@ -88,7 +90,7 @@ function optionsOf(reader: MetadataReader, topics: TopicScopes): RabbitmqPubSubO
     deadLetterExchange: reader.flag('enableDeadLetter'),
     maxLength: reader.number('maxLen'),
     maxLengthBytes: reader.number('maxLenBytes'),
-    messageTtl: reader.durationMs('ttlInSeconds', TTL) || undefined,
+    messageTtl: reader.durationMs('ttlInSeconds', RABBITMQ_TTL) || undefined,
     maxPrefetch: reader.number('prefetchCount', { max: 65_535 }),
     propertiesToMetadata: reader.flag('publishMessagePropertiesToMetadata'),
   };

@@ -1,5 +1,5 @@
 import { redisBinding } from '../components/redis/index.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { BINDING_NAMES, commonMetadata } from './bindings.ts';
 import { MetadataReader } from './metadata-reader.ts';
 import { REDIS_CONNECTION_IGNORES, REDIS_CONNECTION_NAMES, redisConnection } from './redis-connection.ts';
@@ -17,11 +17,11 @@ export const makeRedisBinding: MakeStore = (source) => {
   const common = commonMetadata(reader);
   const { connection, timeoutMs } = redisConnection(reader, source.type);
   if (reader.hasProblem) return undefined;
-  const limit = timeoutMs === undefined ? {} : { callTimeoutMs: timeoutMs };
+  const limit = timeoutMs === undefined ? {} : { callTimeout: timeoutMs };
   try {
     return redisBinding(source.name, { ...connection, ...common, ...limit });
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     reader.problem('metadata clientCert and clientKey must be valid and belong together');
     return undefined;
   }

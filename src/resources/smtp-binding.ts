@@ -1,5 +1,5 @@
 import { type SmtpBindingOptions, smtpBinding } from '../components/smtp/index.ts';
-import { isSidecarError } from '../errors.ts';
+import { isApiError } from '../errors.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import { BINDING_NAMES, commonMetadata } from './bindings.ts';
 import { MetadataReader } from './metadata-reader.ts';
@@ -34,7 +34,7 @@ export const makeSmtpBinding: MakeStore = (source) => {
     const options = { ...common, ...definedOnly({ ...texts, ...numbers, skipTlsVerify }) } as SmtpBindingOptions;
     return smtpBinding(source.name, options);
   } catch (error) {
-    if (!isSidecarError(error)) throw error;
+    if (!isApiError(error)) throw error;
     reader.problem(
       'metadata emailFrom, emailTo, emailCC and emailBCC must be addresses with ; between them, and subject one line',
     );

@@ -88,7 +88,7 @@ describe('a slip of the pen in a resource never passes as another file', () => {
 describe("--map '*=none'", () => {
   const others = documents(
     component('timer', 'bindings.wasm'),
-    component('mail', 'bindings.smtp'),
+    component('mail', 'bindings.twilio.sendgrid'),
     component('queue', 'pubsub.pulsar'),
     component('books', 'state.mysql'),
     component('chat', 'conversation.echo'),
@@ -100,7 +100,7 @@ describe("--map '*=none'", () => {
     expect(problems).toEqual([]);
     expect(notes.map((note) => note.replace(/^.*: (?=component)/, ''))).toEqual([
       'component "timer" of type bindings.wasm is left out, as asked',
-      'component "mail" of type bindings.smtp is left out, as asked',
+      'component "mail" of type bindings.twilio.sendgrid is left out, as asked',
       'component "queue" of type pubsub.pulsar is left out, as asked',
       'component "books" of type state.mysql is left out, as asked',
       'component "chat" of type conversation.echo is left out, as asked',

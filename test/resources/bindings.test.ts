@@ -100,6 +100,83 @@ describe('bindings.postgresql', () => {
   });
 });
 
+describe('bindings.localstorage', () => {
+  test('takes a directory', async () => {
+    const metadata = { rootPath: 'files', maxFileBytes: '1Mi' };
+    expect(await made('localstorage', metadata)).toMatchObject({ operations: ['create', 'get', 'list', 'delete'] });
+  });
+
+  test.each([
+    [{}, 'bindings.localstorage needs metadata rootPath'],
+    [{ rootPath: 'a', maxFileBytes: 'all' }, 'metadata maxFileBytes must be a size'],
+  ])('refuses %o', async (metadata, problem) => {
+    expect((await problemsOf(component('localstorage', metadata as never))).join()).toContain(problem);
+  });
+
+  test('ignoreErrors goes along', async () => {
+    const { options } = await load(
+      component('localstorage', { rootPath: 'a' }).replace('version: v1', 'version: v1\n  ignoreErrors: true'),
+    );
+    expect(options.components).toMatchObject([{ name: 'bound', ignoreErrors: true }]);
+  });
+});
+
+describe('bindings of servers', () => {
+  const mail = {
+    host: 'smtp.internal',
+    port: '25',
+    user: 'u',
+    password: 'hidden',
+    emailTo: 'a@b.example; c@d.example',
+  };
+  const mqtt = { url: 'tcp://user:hidden@a:1883', topic: 'a/+', consumerID: 'c' };
+  const rabbit = { host: 'amqp://user:hidden@a', queueName: 'q' };
+  const kafka = { brokers: 'a:9092', topics: 'a, b', publishTopic: 'c', consumerGroup: 'g', authType: 'none' };
+
+  test.each([
+    ['smtp', { ...mail, skipTLSVerify: 'true', subject: 'Hello', priority: '1' }, ['output']],
+    ['redis', { redisHost: 'a:6379', redisPassword: 'hidden' }, ['output']],
+    [
+      'mqtt3',
+      { ...mqtt, qos: '1', retain: 'false', cleanSession: 'false', backOffMaxRetries: '3' },
+      ['input', 'output'],
+    ],
+    ['mqtt', { ...mqtt, backOffMaxRetries: '-1', concurrency: '5' }, ['input', 'output']],
+    ['rabbitmq', { ...rabbit, durable: 'true', deleteWhenUnused: 'false', maxPriority: '1000' }, ['input', 'output']],
+    ['rabbitmq', { ...rabbit, exclusive: 'true', prefetchCount: '0', ttlInSeconds: '60' }, ['input', 'output']],
+    ['kafka', kafka, ['input', 'output']],
+  ])('takes %s with %o', async (type, metadata, directions) => {
+    const definition = await made(type, { ...metadata, direction: directions.join() });
+    expect(definition).toMatchObject({ type: `bindings.${type}`, directions, options: { direction: directions } });
+  });
+
+  test.each([
+    ['smtp', {}, 'bindings.smtp needs metadata host'],
+    ['smtp', { host: 'a', user: 'hidden' }, 'user and password belong together'],
+    ['smtp', { host: 'a', emailTo: 'hidden' }, 'emailTo'],
+    ['smtp', { host: 'a', port: '0' }, 'metadata port must be'],
+    ['smtp', { host: 'a', priority: '9' }, 'metadata priority must be'],
+    ['redis', {}, 'bindings.redis needs metadata redisHost'],
+    ['mqtt3', { topic: 'a' }, 'bindings.mqtt3 needs metadata url'],
+    ['mqtt3', { ...mqtt, topic: '' }, 'bindings.mqtt3 needs metadata topic'],
+    ['mqtt3', { ...mqtt, consumerID: '' }, 'bindings.mqtt3 needs metadata consumerID'],
+    ['mqtt3', { ...mqtt, url: 'http://hidden' }, 'metadata url must be like'],
+    ['mqtt3', { ...mqtt, topic: 'a#' }, 'topic one that can be read'],
+    ['mqtt3', { ...mqtt, qos: '0' }, 'which loses messages'],
+    ['rabbitmq', { queueName: 'q' }, 'bindings.rabbitmq needs metadata host'],
+    ['rabbitmq', { host: 'amqp://a' }, 'bindings.rabbitmq needs metadata queueName'],
+    ['rabbitmq', { ...rabbit, host: 'http://hidden' }, 'metadata host must be like'],
+    ['kafka', {}, 'bindings.kafka needs metadata brokers'],
+    ['kafka', { brokers: 'a' }, 'bindings.kafka needs metadata authType'],
+    ['kafka', { ...kafka, topics: 'a b' }, 'topics and publishTopic must be names of topics'],
+    ['kafka', { ...kafka, concurrency: '0' }, 'metadata concurrency must be'],
+  ])('refuses %s with %o', async (type, metadata, problem) => {
+    const problems = (await problemsOf(component(type, metadata as never))).join();
+    expect(problems).toContain(problem);
+    expect(problems).not.toContain('hidden');
+  });
+});
+
 test("another type of Dapr's is named as one", async () => {
   expect((await problemsOf(component('aws.s3', {}))).join()).toContain("one of Dapr's that insidecar does not have");
 });

@@ -81,7 +81,7 @@ export function brokerDefinition<Handle>(deps: BrokerDeps<Handle>): PubSubDefini
 }
 
 /** A pub/sub component on a broker, for one sidecar. */
-class BrokerPubSub<Handle> implements PubSubComponent {
+export class BrokerPubSub<Handle> implements PubSubComponent {
   readonly #client: BrokerClient<Handle>;
   readonly #context: ComponentContext;
   readonly #deadlines: Deadlines;

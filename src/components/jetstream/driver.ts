@@ -1,4 +1,4 @@
-import { loadPubSubDriver } from '../broker/load-driver.ts';
+import { loadBrokerDriver } from '../broker/load-driver.ts';
 
 /** The used part of a message's headers. */
 export interface NatsHeaders {
@@ -57,5 +57,5 @@ export interface NatsModule {
  * @throws SidecarError `ERR_CONFIGURATION` naming the package to install.
  */
 export function loadNats(name = '@nats-io/transport-node'): Promise<NatsModule> {
-  return loadPubSubDriver({ name, version: '3' }, 'pubsub.jetstream');
+  return loadBrokerDriver({ name, version: '3' }, 'pubsub.jetstream');
 }

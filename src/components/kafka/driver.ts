@@ -1,5 +1,5 @@
 import { withTimeLimit } from '../../util/time-limit.ts';
-import { loadPubSubDriver } from '../broker/load-driver.ts';
+import { loadBrokerDriver } from '../broker/load-driver.ts';
 
 const CLOSE_LIMIT_MS = 1_000;
 
@@ -121,8 +121,8 @@ export interface KafkaModule {
  *
  * @throws SidecarError `ERR_CONFIGURATION` naming the package to install.
  */
-export function loadKafka(name = '@platformatic/kafka'): Promise<KafkaModule> {
-  return loadPubSubDriver({ name, version: '1' }, 'pubsub.kafka');
+export function loadKafka(type = 'pubsub.kafka', name = '@platformatic/kafka'): Promise<KafkaModule> {
+  return loadBrokerDriver({ name, version: '1' }, type);
 }
 
 /** Whether the driver reports an error of the broker, such as `OFFSET_OUT_OF_RANGE`. */

@@ -10,7 +10,7 @@ import { KafkaLine } from './kafka-line.ts';
 import { KafkaPublisher } from './kafka-publisher.ts';
 import { idOf, topicProblem } from './names.ts';
 import { partitionOf } from './partitioning.ts';
-import type { KafkaHandle, RecordReading } from './records.ts';
+import { type KafkaHandle, outgoing, type RecordReading, type SizedRecord } from './records.ts';
 
 const CONNECT_LIMIT_MS = 5_000;
 
@@ -36,6 +36,8 @@ export interface KafkaClientDeps {
   readonly kafka: KafkaModule;
   readonly settings: KafkaSettings;
   readonly context: ComponentContext;
+  /** Makes the record of a message. Default: with all that a message of pub/sub has. */
+  readonly recordOf?: (message: Message) => SizedRecord;
 }
 
 /** A sidecar's access to Kafka. */
@@ -57,6 +59,7 @@ export class KafkaClient implements BrokerClient<KafkaHandle> {
       name: this.name,
       makeProducer,
       maxMessageBytes,
+      recordOf: deps.recordOf ?? outgoing,
       outages,
       random: Math.random,
     });

@@ -4,7 +4,7 @@ import type { Deadline } from '../broker/deadlines.ts';
 import type { OutageLog } from '../outage-log.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
 import { closeClient, found, hasFailure, isUnreachable, type KafkaProducer, reasonOf } from './driver.ts';
-import { outgoing, type SizedRecord } from './records.ts';
+import type { SizedRecord } from './records.ts';
 
 const ALL_IN_SYNC = -1;
 const MAX_BATCH = 1_000;
@@ -28,6 +28,8 @@ export interface KafkaPublisherDeps {
   readonly name: string;
   readonly makeProducer: () => KafkaProducer;
   readonly maxMessageBytes: number;
+  /** Makes the record of a message. @throws Error if Kafka cannot carry it */
+  readonly recordOf: (message: Message) => SizedRecord;
   readonly outages: OutageLog;
   /** A number from 0 to 1. */
   readonly random: () => number;
@@ -65,7 +67,7 @@ export class KafkaPublisher {
   #accept(message: Message, deadline: Deadline, settle: PendingMessage['settle']): void {
     const { name, maxMessageBytes } = this.#deps;
     try {
-      const { record, bytes } = outgoing(message);
+      const { record, bytes } = this.#deps.recordOf(message);
       if (bytes > maxMessageBytes) {
         if (message.deadLetter !== undefined) return this.#accept(withoutOrigin(message), deadline, settle);
         throw new Error(`the message has ${bytes} bytes: ${name} takes ${maxMessageBytes}, the option maxMessageBytes`);
@@ -139,7 +141,7 @@ export class KafkaPublisher {
       if (batch.length > 1 || only === undefined) return this.#sendApart(batch);
       if (only.message.deadLetter !== undefined && isTooLarge(error)) {
         const message = withoutOrigin(only.message);
-        return this.#send([{ ...only, ...outgoing(message), message }]);
+        return this.#send([{ ...only, ...this.#deps.recordOf(message), message }]);
       }
       only.settle(new Error(`${this.#deps.name} refuses the message: ${reasonOf(error)}`));
       return [];

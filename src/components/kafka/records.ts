@@ -31,14 +31,23 @@ export interface SizedRecord {
  * @throws Error if Kafka cannot carry the message.
  */
 export function outgoing(message: Message): SizedRecord {
+  return recordOf(message, false);
+}
+
+/** The record of a call of a binding: it has the caller's headers alone. @throws as {@link outgoing} */
+export function plainOutgoing(message: Message): SizedRecord {
+  return recordOf(message, true);
+}
+
+function recordOf(message: Message, isPlain: boolean): SizedRecord {
   const { topic, data, metadata } = message;
   const problem = topicProblem(topic);
   if (problem !== undefined) throw new Error(problem);
   const names = Object.keys(metadata);
   const keyName = KEY_NAMES.find((name) => metadata[name] !== undefined);
   // The name of the key would be lost, and a header of this name would be taken for ours.
-  const header = encodeHeader(message, keyName !== undefined || names.includes(HEADER));
-  const headers = new Map([[Buffer.from(HEADER), Buffer.from(header)]]);
+  const header = isPlain ? undefined : encodeHeader(message, keyName !== undefined || names.includes(HEADER));
+  const headers = new Map(header === undefined ? [] : [[Buffer.from(HEADER), Buffer.from(header)]]);
   for (const name of names)
     if (!KEY_NAMES.includes(name) && name !== HEADER) headers.set(Buffer.from(name), Buffer.from(metadata[name] ?? ''));
   const key = keyName === undefined ? undefined : Buffer.from(metadata[keyName] ?? '');

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { loadPubSubDriver } from '../broker/load-driver.ts';
+import { loadBrokerDriver } from '../broker/load-driver.ts';
 
 /** Properties of MQTT 5, in the terms of `mqtt-packet`. */
 export interface MqttProperties {
@@ -59,5 +59,5 @@ export interface MqttPacketModule {
  * @throws SidecarError `ERR_CONFIGURATION` naming the package to install.
  */
 export function loadMqttPacket(type: string, name = 'mqtt-packet'): Promise<MqttPacketModule> {
-  return loadPubSubDriver({ name, version: '9' }, type);
+  return loadBrokerDriver({ name, version: '9' }, type);
 }

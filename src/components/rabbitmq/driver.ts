@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import { loadPubSubDriver } from '../broker/load-driver.ts';
+import { loadBrokerDriver } from '../broker/load-driver.ts';
 
 /** A value in a table of headers or arguments. */
 export type TableValue = string | number | boolean | Buffer | null | undefined | object;
@@ -46,6 +46,8 @@ export interface AmqpMessage {
 export interface Declaration {
   readonly durable: boolean;
   readonly autoDelete: boolean;
+  /** Whether a queue belongs to its connection, and ends with it. Default: `false`. */
+  readonly exclusive?: boolean;
   readonly arguments?: Table;
 }
 
@@ -118,6 +120,6 @@ export interface AmqpModule {
  *
  * @throws SidecarError `ERR_CONFIGURATION` naming the package to install.
  */
-export function loadAmqp(name = 'amqplib'): Promise<AmqpModule> {
-  return loadPubSubDriver({ name, version: '2' }, 'pubsub.rabbitmq');
+export function loadAmqp(type = 'pubsub.rabbitmq', name = 'amqplib'): Promise<AmqpModule> {
+  return loadBrokerDriver({ name, version: '2' }, type);
 }

@@ -7,41 +7,29 @@
 import { randomUUID } from 'node:crypto';
 import { type Duration, msOf } from '../../util/duration.ts';
 import { duration } from '../../util/duration-option.ts';
-import { BOOLEAN, choice, type OptionFields, secret, TEXT, whole } from '../../util/option-fields.ts';
+import { BOOLEAN, choice, type OptionFields, TEXT, whole } from '../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
 import { checkBrokerOptions } from '../broker/options.ts';
 import type { ComponentContext } from '../component.ts';
-import { OutageLog } from '../outage-log.ts';
 import type { PubSubDefinition, TopicUse } from '../pubsub.ts';
-import { RECONNECT } from '../reconnector.ts';
-import { TLS_OPTIONS } from '../tls-fields.ts';
 import { loadAmqp } from './driver.ts';
 import { RabbitClient } from './rabbit-client.ts';
-import { RabbitConnection } from './rabbit-connection.ts';
 import type { RabbitHandle } from './rabbit-line.ts';
-import { type RabbitServer, serverOf } from './server.ts';
+import {
+  connectionsTo,
+  MAX_PREFETCH,
+  RABBITMQ_SERVER_FIELDS,
+  type RabbitmqServerOptions,
+  type RabbitServer,
+  serverOf,
+} from './server.ts';
 import type { RabbitmqExchangeKind, RabbitmqQueueType, Settings } from './settings.ts';
 
-export type { RabbitmqExchangeKind, RabbitmqQueueType };
+export { type RabbitmqBindingOptions, rabbitmqBinding } from './rabbitmq-binding.ts';
+export type { RabbitmqExchangeKind, RabbitmqQueueType, RabbitmqServerOptions };
 
 /** Options of {@link rabbitmqPubSub}. @public */
-export interface RabbitmqPubSubOptions extends BrokerOptions {
-  /** `amqp://[user[:password]@]host[:port][/vhost]`, or `amqps://` for TLS. Default: `amqp://localhost:5672`. */
-  readonly url?: string | undefined;
-  /** Default: that of the URL, else `guest`. */
-  readonly username?: string | undefined;
-  /** Default: that of the URL, else `guest`. */
-  readonly password?: string | undefined;
-  /** The options of `tls.connect`, such as `ca`, `cert` and `key`; needs `amqps://`. Default: none. */
-  readonly tls?: object | undefined;
-  /** Whether the client's certificate names the user (SASL EXTERNAL); needs `amqps://`. Default: `false`. */
-  readonly saslExternal?: boolean | undefined;
-  /** The connections' name, which RabbitMQ shows. Default: the app ID. */
-  readonly clientName?: string | undefined;
-  /** A connection without a sign of life for twice this long is lost; 0 for never. Default `10s`. */
-  readonly heartbeat?: Duration | undefined;
-  /** The longest wait between attempts to connect. Default `2s`. */
-  readonly maxReconnectDelay?: Duration | undefined;
+export interface RabbitmqPubSubOptions extends BrokerOptions, RabbitmqServerOptions {
   /**
    * The beginning of the names of queues, `<consumerId>-<topic>`. A group with a name of its own adds `/` and that name.
    * Default: the app ID.
@@ -81,16 +69,8 @@ export interface RabbitmqPubSubOptions extends BrokerOptions {
   readonly propertiesToMetadata?: boolean | undefined;
 }
 
-const MAX_PREFETCH = 65_535;
 const FIELDS: OptionFields<Omit<RabbitmqPubSubOptions, keyof BrokerOptions>> = {
-  url: secret(TEXT),
-  username: secret(TEXT),
-  password: secret(TEXT),
-  tls: TLS_OPTIONS,
-  saslExternal: BOOLEAN,
-  clientName: TEXT,
-  heartbeat: duration(0, 3_600_000),
-  maxReconnectDelay: duration(1, 3_600_000),
+  ...RABBITMQ_SERVER_FIELDS,
   consumerId: TEXT,
   exchangeKind: choice('fanout', 'topic', 'direct', 'headers'),
   durable: BOOLEAN,
@@ -144,27 +124,18 @@ async function makeClient(
   server: RabbitServer,
   { appId, clock, logger, noGroup }: ComponentContext,
 ): Promise<RabbitClient> {
-  const amqp = await loadAmqp();
-  const random = Math.random;
-  const backoff = { ...RECONNECT, maxDelayMs: msOf(options.maxReconnectDelay) ?? RECONNECT.maxDelayMs };
-  const outages = new OutageLog(logger, server.name);
-  const connection = (purpose: string): RabbitConnection => {
-    const connectionName = `${options.clientName ?? appId} (${purpose})`;
-    const connect = (): ReturnType<typeof amqp.connect> =>
-      amqp.connect(server.target, server.socket(amqp, connectionName));
-    return new RabbitConnection({ server: server.name, connect, backoff, random, logger, outages });
-  };
+  const connect = connectionsTo(server, await loadAmqp(), options, { appId, logger });
   return new RabbitClient({
     name: server.name,
-    publishing: connection('publishing'),
-    consuming: connection('consuming'),
+    publishing: connect('publishing'),
+    consuming: connect('consuming'),
     settings: settingsOf(options, appId),
     ttlMs: msOf(options.messageTtl),
     maxPrefetch: options.maxPrefetch ?? MAX_PREFETCH,
     propertiesToMetadata: options.propertiesToMetadata ?? false,
     now: () => clock.now(),
     newId: randomUUID,
-    random,
+    random: Math.random,
     logger,
     noGroup: (topic) => noGroup?.(topic, 1),
   });

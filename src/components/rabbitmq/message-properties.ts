@@ -70,8 +70,8 @@ export interface ReadOptions {
   readonly topic: string;
   readonly now: () => number;
   readonly newId: () => string;
-  /** Whether properties and headers are added to the metadata. */
-  readonly propertiesToMetadata: boolean;
+  /** Whether properties and headers are added to the metadata, or headers alone. */
+  readonly propertiesToMetadata: boolean | 'headers';
 }
 
 /** Makes the message. */
@@ -80,8 +80,12 @@ export function messageOf(received: AmqpMessage, options: ReadOptions): Message 
   const header = properties.headers?.[HEADER];
   const content = typeof header === 'string' ? parseHeader(header) : undefined;
   const message = content === undefined ? foreign(received, options) : { ...content, topic: options.topic, data };
-  if (!options.propertiesToMetadata) return message;
-  return { ...message, metadata: withProperties(message.metadata, properties) };
+  const { propertiesToMetadata: added } = options;
+  if (added === false) return message;
+  return {
+    ...message,
+    metadata: withProperties(message.metadata, added === true ? properties : headersOf(properties)),
+  };
 }
 
 function foreign({ content: data, properties }: AmqpMessage, { topic, now, newId }: ReadOptions): Message {
@@ -96,6 +100,10 @@ function foreign({ content: data, properties }: AmqpMessage, { topic, now, newId
   // The latest that it can be: the broker does not tell how long the message has waited.
   if (message.expiresAt !== undefined || expiration === undefined) return message;
   return { ...message, expiresAt: now() + Number(expiration) };
+}
+
+function headersOf({ headers }: AmqpMessage['properties']): AmqpMessage['properties'] {
+  return headers === undefined ? {} : { headers };
 }
 
 /** Adds properties under the names that Dapr gives them. */

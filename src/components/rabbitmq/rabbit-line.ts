@@ -5,7 +5,7 @@ import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import type { Held, Line, LineOptions, LineReceiver } from '../broker/line.ts';
 import { RECONNECT, SHORT_LIFE_MS } from '../reconnector.ts';
 import type { AmqpChannel, AmqpMessage } from './driver.ts';
-import { attemptsAfterReturn, attemptsOf, keyOf, messageOf } from './message-properties.ts';
+import { attemptsAfterReturn, attemptsOf, keyOf, messageOf, type ReadOptions } from './message-properties.ts';
 import type { RabbitConnection } from './rabbit-connection.ts';
 import type { PreparedQueue, RabbitQueues } from './rabbit-queues.ts';
 
@@ -20,13 +20,16 @@ export interface RabbitHandle {
   readonly consumer: number;
 }
 
+/** The queues of lines. Without more than `prepare`, the number of deliveries is the one that the broker counts. */
+export type LineQueues = Pick<RabbitQueues, 'prepare'> & Partial<Pick<RabbitQueues, 'sendLater' | 'sendAgain'>>;
+
 /** The dependencies of a {@link RabbitLine}. */
 export interface RabbitLineDeps {
   readonly connection: RabbitConnection;
-  readonly queues: RabbitQueues;
+  readonly queues: LineQueues;
   /** The most messages that the broker hands out ahead. */
   readonly maxPrefetch: number;
-  readonly propertiesToMetadata: boolean;
+  readonly propertiesToMetadata: ReadOptions['propertiesToMetadata'];
   readonly newId: () => string;
   readonly random: () => number;
 }
@@ -101,7 +104,7 @@ export class RabbitLine implements Line<RabbitHandle> {
   delay(entry: Held<RabbitHandle>, delayMs: number): Promise<void> | undefined {
     if (delayMs < MIN_DELAY_AT_BROKER_MS) return undefined;
     const { handle } = entry;
-    const sent = this.#deps.queues.sendLater(this.#queue.name, entry, delayMs);
+    const sent = this.#deps.queues.sendLater?.(this.#queue.name, entry, delayMs);
     return sent?.then(
       () => this.ack(handle),
       (error: unknown) => {
@@ -243,14 +246,15 @@ export class RabbitLine implements Line<RabbitHandle> {
    * again with their number, except where order counts.
    */
   async release(entries: readonly Held<RabbitHandle>[]): Promise<void> {
-    if (this.#options.ordered) return;
+    const { queues } = this.#deps;
+    if (this.#options.ordered || queues.sendAgain === undefined) return;
     const uncounted = entries.filter(
       ({ attempts, handle: { message } }) => attempts > attemptsAfterReturn(message, attemptsOf(message)),
     );
     // The channel closes next: none that is on its way may be left without its acknowledgement.
     const results = await Promise.allSettled(
       uncounted.map(async (entry) => {
-        await this.#deps.queues.sendAgain(this.#queue.name, entry);
+        await queues.sendAgain?.(this.#queue.name, entry);
         await this.ack(entry.handle);
       }),
     );

@@ -94,8 +94,11 @@ export class RabbitTopology {
   }
 
   /** Declares a queue without a look before. */
-  async declareQueue(name: string, { durable, autoDelete, arguments: args = {} }: Declaration): Promise<void> {
-    await this.#run((channel) => channel.assertQueue(name, { durable, autoDelete, arguments: args }));
+  async declareQueue(
+    name: string,
+    { durable, autoDelete, exclusive = false, arguments: args = {} }: Declaration,
+  ): Promise<void> {
+    await this.#run((channel) => channel.assertQueue(name, { durable, autoDelete, exclusive, arguments: args }));
   }
 
   async bind(queue: string, exchange: string, routingKeys: readonly string[]): Promise<void> {

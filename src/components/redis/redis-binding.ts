@@ -1,3 +1,4 @@
+import type { Duration } from '../../util/duration.ts';
 import { isTruthy } from '../../util/is-truthy.ts';
 import { checkOptions, type OptionFields } from '../../util/option-fields.ts';
 import {
@@ -21,8 +22,8 @@ import type { RedisConnectionOptions } from './target.ts';
 export interface RedisBindingOptions extends RedisConnectionOptions, BindingOptions {
   /** App IDs that may use it. Default: all. */
   readonly scopes?: readonly string[] | undefined;
-  /** The time limit of an attempt to connect and of the server's answers, in milliseconds. Default 5,000. */
-  readonly callTimeoutMs?: number | undefined;
+  /** The time limit of an attempt to connect and of the server's answers. Default `5s`. */
+  readonly callTimeout?: Duration | undefined;
 }
 
 const FIELDS: OptionFields<RedisBindingOptions> = { ...REDIS_SERVER_FIELDS, ...BINDING_FIELDS };

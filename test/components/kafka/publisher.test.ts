@@ -36,6 +36,7 @@ test.each(['component', 'broker'])(
     const publisher = new KafkaPublisher({
       ...{ name: 'Kafka', makeProducer: () => producer, random: Math.random },
       outages: new OutageLog(new RecordingLogger(), 'Kafka'),
+      recordOf: outgoing,
       maxMessageBytes: whom === 'broker' ? 10_000 : bytes,
     });
     const letters = [{ ...message, deadLetter: ORIGIN }, textMessage('t', 'b', { deadLetter: ORIGIN })];

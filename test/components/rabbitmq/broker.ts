@@ -2,7 +2,7 @@ import { connect } from 'amqplib';
 import { memoryState } from '../../../src/components/memory/memory-store.ts';
 import type { PubSubComponent, PubSubDefinition } from '../../../src/components/pubsub.ts';
 import { type RabbitmqPubSubOptions, rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
-import { type RabbitServer, type ServerOptions, serverOf } from '../../../src/components/rabbitmq/server.ts';
+import { type RabbitmqServerOptions, type RabbitServer, serverOf } from '../../../src/components/rabbitmq/server.ts';
 import { SidecarError } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
@@ -31,7 +31,7 @@ export function urlOf(port: number): string {
 }
 
 /** What the options of a connection mean. */
-export function serverAt(options: ServerOptions): RabbitServer {
+export function serverAt(options: RabbitmqServerOptions): RabbitServer {
   return serverOf(options, (name, expected) => new SidecarError('ERR_CONFIGURATION', `${name}: expected ${expected}`));
 }
 

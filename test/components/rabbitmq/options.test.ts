@@ -58,7 +58,7 @@ describe('options', () => {
   });
 
   test('a missing driver is told what to install', async () => {
-    await expect(loadAmqp('amqplib-that-is-not-there')).rejects.toThrow(
+    await expect(loadAmqp('pubsub.rabbitmq', 'amqplib-that-is-not-there')).rejects.toThrow(
       'The pub/sub component of type pubsub.rabbitmq needs the package amqplib-that-is-not-there: run "npm install',
     );
   });

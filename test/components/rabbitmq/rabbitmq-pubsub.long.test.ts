@@ -3,6 +3,7 @@ import type { PubSubDefinition } from '../../../src/components/pubsub.ts';
 import { rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
 import { brokerFeatures } from '../../support/broker-features.ts';
 import { publisherDeath } from '../../support/publisher-death.ts';
+import { bindings } from './bindings.ts';
 import { hasBroker, startBroker, type TestBroker, urlOf, withClient } from './broker.ts';
 import { closing } from './closing.ts';
 import { conformance } from './conformance.ts';
@@ -21,6 +22,7 @@ describe.skipIf(!hasBroker())('RabbitMQ', () => {
   const port = (): number => broker.port;
 
   conformance(port);
+  bindings(port);
   interop(port);
   declarations(port);
   traffic(port);

@@ -95,7 +95,7 @@ describe.runIf(hasSharedRedis())('bindings.redis', () => {
 
 test('a server that is down: the start succeeds, calls fail without its address', async () => {
   const port = await freePort();
-  const components = [redisBinding('cache', { url: `redis://user:hidden@127.0.0.1:${port}`, callTimeoutMs: 500 })];
+  const components = [redisBinding('cache', { url: `redis://user:hidden@127.0.0.1:${port}`, callTimeout: 500 })];
   await using own = await bindingsWorld({ components, hasApp: false });
   const { status, text } = await own.invoke('cache', { operation: 'get', metadata: { key: 'a' } });
   expect([status, errorOf(text).message]).toEqual([
