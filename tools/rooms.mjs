@@ -51,7 +51,10 @@ export const ROOMS = {
     imports: [...FOUNDATION, 'components/*.ts'],
   },
   'components/*.ts': { contents: 'The interfaces of components, and what all of them share.', imports: FOUNDATION },
-  'components/local': { contents: 'Secrets and configuration in files and the environment, files of applications.', imports: TECHNOLOGY },
+  'components/local': {
+    contents: 'Secrets and configuration in files and the environment, files of applications.',
+    imports: TECHNOLOGY,
+  },
   'components/cron': { contents: 'Ticks by a schedule.', imports: [...TECHNOLOGY, 'timed'] },
   'components/http': { contents: 'Calls of URLs.', imports: [...TECHNOLOGY, 'http'] },
   'components/memory': { contents: 'Store and pub/sub in memory.', imports: TECHNOLOGY },
