@@ -32,7 +32,7 @@ async function start(way: string): Promise<Sidecar> {
     components,
     ...(way === 'listener'
       ? {
-          subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }],
+          subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders' }],
           app: { listener: (req, res) => void res.writeHead(req.method === 'POST' ? 200 : 404).end() },
         }
       : {}),

@@ -117,7 +117,7 @@ for (const delayMs of [0, 1]) {
   const pgUrl = `postgresql://postgres@127.0.0.1:${pgPlace.port}/postgres`;
   const redisUrl = `redis://127.0.0.1:${redisPlace.port}`;
   const entrants = [
-    await ofStore('PostgreSQL', await postgresqlState({ connection: pgUrl }).open(context)),
+    await ofStore('PostgreSQL', await postgresqlState({ url: pgUrl }).open(context)),
     await rawPostgresql(pgUrl),
     await ofStore('Redis', await redisState({ url: redisUrl }).open(context)),
     await rawRedis(redisUrl),

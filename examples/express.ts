@@ -15,7 +15,7 @@ const sidecar = new Sidecar({
   apiToken,
   app: { listener: app },
   components: [memoryPubSub('pubsub')],
-  subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/on-order' }],
+  subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/on-order' }],
 });
 
 let deliveries = 0;

@@ -13,7 +13,7 @@ const sidecar = new Sidecar({
   apiToken,
   app: { fetch: (request) => app.fetch(request) },
   components: [memoryPubSub('pubsub')],
-  subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/on-order' }],
+  subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/on-order' }],
 });
 
 const api = fetchHandler(sidecar, { prefix: '/internal' });

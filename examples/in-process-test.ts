@@ -32,13 +32,13 @@ test('an order that is never accepted is retried three times and then dead-lette
     components: [memoryPubSub('pubsub')],
     subscriptions: [
       {
-        pubsubname: 'pubsub',
+        pubsubName: 'pubsub',
         topic: 'orders',
         route: '/on-order',
         deadLetterTopic: 'dead-orders',
         retry: { maxRetries: 3, delay: '10m', maxDelay: '1h' },
       },
-      { pubsubname: 'pubsub', topic: 'dead-orders', route: '/on-dead-order' },
+      { pubsubName: 'pubsub', topic: 'dead-orders', route: '/on-dead-order' },
     ],
     clock,
     logger: { debug() {}, info() {}, warn() {}, error() {} },

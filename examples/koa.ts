@@ -16,7 +16,7 @@ const sidecar = new Sidecar({
   apiToken: process.env['SIDECAR_API_TOKEN'] ?? randomUUID(),
   app: { listener: app },
   components: [memoryPubSub('pubsub')],
-  subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/on-order' }],
+  subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/on-order' }],
 });
 
 app.use(koaHandler(sidecar, { prefix: '/internal', fallthrough: true }));

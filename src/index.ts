@@ -239,7 +239,7 @@ export type { ApiOptions, ApiRule } from './security/api-list.ts';
 export type { CorsOptions } from './security/cors.ts';
 export type { IdentityKey, IdentityOptions, KeyPair, SharedKey } from './security/identity-options.ts';
 export type { AppOptions } from './sidecar/app-options.ts';
-export type { SidecarOptions } from './sidecar/options.ts';
+export type { DaprOptions, SidecarOptions } from './sidecar/options.ts';
 export type { Definition } from './sidecar/register.ts';
 export { type ClosableServer, runUntilSignal } from './sidecar/run-until-signal.ts';
 

@@ -56,7 +56,7 @@ test("a sidecar calls its application and keeps messages in a browser's realm, a
     appId: 'orders',
     app: { port: server.port },
     components: [durablePubSub('pubsub')],
-    subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }],
+    subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders' }],
     logger,
   });
   await sidecar.start();

@@ -90,7 +90,7 @@ async function sidecarWith(options: SidecarOptions): Promise<{ sidecar: Sidecar;
   return { sidecar, built };
 }
 
-const subscriptions = [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }];
+const subscriptions = [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders' }];
 
 /** With the SDK of OpenTelemetry: metrics, and spans of which a part is recorded; a batch of them is thrown away. */
 async function observed(ratio: number): Promise<void> {

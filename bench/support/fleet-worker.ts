@@ -21,7 +21,7 @@ async function stateOf(): Promise<StateDefinition> {
     return redisState({ url, prefix: place });
   }
   const { postgresqlState } = (await load('postgresql')) as typeof import('../../src/components/postgresql/index.ts');
-  return postgresqlState({ connection: url, schema: place });
+  return postgresqlState({ url, schema: place });
 }
 
 const openInsidecar: WorkerMaker = async (done) => {

@@ -94,7 +94,7 @@ async function startSidecar(): Promise<Sidecar> {
     components: [memoryPubSub('pubsub')],
     ...(role === 'deliver'
       ? {
-          subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }],
+          subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders' }],
           app: {
             listener: (req, res) => {
               if (req.method === 'POST') delivered++;

@@ -23,7 +23,7 @@ const sidecar = new Sidecar({
   appId: 'soak',
   components: [durablePubSub('durable'), memoryPubSub('memory')],
   state: embeddedState({ path }),
-  subscriptions: ['durable', 'memory'].map((pubsubname) => ({ pubsubname, topic: 'orders', route: '/orders' })),
+  subscriptions: ['durable', 'memory'].map((pubsubName) => ({ pubsubName, topic: 'orders', route: '/orders' })),
   app: { port: Number(appPort) },
 });
 const add = defineActivity('add', (count: number) => count + 1);

@@ -31,7 +31,7 @@ async function definitionOf(): Promise<KeyValueDefinition> {
   const { postgresqlStateStore } = (await load(
     'postgresql',
   )) as typeof import('../../src/components/postgresql/index.ts');
-  return postgresqlStateStore(STORE, { connection: url, maxConnections: CONNECTIONS });
+  return postgresqlStateStore(STORE, { url, maxConnections: CONNECTIONS });
 }
 
 async function openInsidecar(): Promise<Calls> {

@@ -91,7 +91,7 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
       MAP,
       { name: 'state-path', option: 'state', value: 'DIR', help: 'keep state there (default: in memory)' },
       { name: 'invoke-urls', option: 'invocation.urls', help: 'URLs as targets of calls (on)' },
-      { name: 'metadata-enabled', option: 'placement.enabled', help: 'show the placement table (off)' },
+      { name: 'metadata-enabled', option: 'dapr.placement.enabled', help: 'show the placement table (off)' },
       { name: 'metrics-port', short: 'M', value: 'PORT', help: 'serve metrics to Prometheus there' },
       { name: 'metrics-listen-address', value: 'HOST', help: 'where those are served (127.0.0.1)' },
       {

@@ -75,7 +75,7 @@ export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarO
     wire: run.wire,
     stopTimeout: run.gracePeriodMs,
     invocation: { urls: run.invokesUrls },
-    placement: { enabled: run.showsPlacement },
+    dapr: { ...fromFiles?.dapr, placement: { enabled: run.showsPlacement } },
     logger,
     address,
     ...given('telemetry', telemetry?.of(app.appId)),

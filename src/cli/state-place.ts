@@ -27,7 +27,7 @@ export interface StateFlag {
  */
 export async function stateAt(given: string, flag: StateFlag, context: CommandContext): Promise<StateDefinition> {
   const { name, isThere, command } = flag;
-  if (/^postgres(ql)?:\/\//i.test(given)) return postgresqlState({ connection: given });
+  if (/^postgres(ql)?:\/\//i.test(given)) return postgresqlState(given);
   if (/^rediss?:\/\//i.test(given)) return redisState({ url: given });
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(given)?.[1];
   if (scheme !== undefined)

@@ -45,7 +45,7 @@ export const makePostgresqlConfiguration: MakeStore = (source) => {
   if (reader.hasProblem || table === undefined || connection === undefined) return undefined;
   try {
     const definition = postgresqlConfiguration(source.name, {
-      connection,
+      url: connection,
       table,
       ...reader.texts({ notifyChannel: 'pgNotifyChannel' }),
       ...(callTimeout ? { callTimeout } : {}),

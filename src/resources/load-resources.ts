@@ -81,8 +81,8 @@ export interface ResourceOptions {
   readonly api?: ApiOptions;
   /** From a Configuration. */
   readonly secrets?: SecretsOptions;
-  /** Enabled by a Configuration; absent if none is. */
-  readonly features?: readonly string[];
+  /** The features that a Configuration enables; absent if none is. */
+  readonly dapr?: { readonly features: readonly string[] };
   /** From a Configuration. */
   readonly nameResolution?: NameResolutionOptions;
   /** All Resiliency resources, merged. */
@@ -156,7 +156,7 @@ export async function loadResources(paths: readonly string[], options: LoadOptio
       subscriptions,
       httpEndpoints,
       ...configured,
-      ...(features.length === 0 ? {} : { features }),
+      ...(features.length === 0 ? {} : { dapr: { features } }),
       ...(resiliency === undefined ? {} : { resiliency }),
       ...(state === undefined ? {} : { state: state.definition }),
     },

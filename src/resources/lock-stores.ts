@@ -55,7 +55,7 @@ export const makePostgresqlLocks: MakeStore = (source) => {
   if (reader.hasProblem || options === undefined || connection === undefined) return undefined;
   const given = { ...options, ...reader.texts({ table: 'tableName' }), ...(callTimeout ? { callTimeout } : {}) };
   try {
-    return postgresqlLocks(source.name, { connection, ...given });
+    return postgresqlLocks(source.name, { url: connection, ...given });
   } catch (error) {
     if (!isApiError(error)) throw error;
     reader.problem(`metadata tableName must be ${TABLE_NAME_FORM}`);

@@ -27,5 +27,5 @@ export const makePostgresqlBinding: MakeStore = (source) => {
   const maxConnections = reader.number('maxConns', { max: MAX_CONNECTIONS });
   if (reader.hasProblem || connection === undefined) return undefined;
   const options = definedOnly({ timeout: timeout || undefined, maxConnections });
-  return { ...postgresqlBinding(source.name, { connection, ...common, ...options }), type: source.type };
+  return { ...postgresqlBinding(source.name, { url: connection, ...common, ...options }), type: source.type };
 };

@@ -48,7 +48,7 @@ function postgresqlOptions(reader: MetadataReader): PostgresqlOptions {
 }
 
 /** The connection of a `state.postgresql`, as its metadata describe it. */
-interface PostgresqlAccess extends Pick<PostgresqlOptions, 'connection'> {
+interface PostgresqlAccess extends Pick<PostgresqlOptions, 'url'> {
   readonly preparedStatements: boolean;
   /** The time limit, if one is given. */
   readonly timeoutMs: number | undefined;
@@ -59,7 +59,7 @@ export function postgresqlAccess(reader: MetadataReader): PostgresqlAccess {
   const connection = postgresqlConnection(reader, 'state.postgresql') ?? '';
   const timeoutMs = reader.durationMs('timeout', TIME_LIMIT) || reader.durationMs('timeoutInSeconds', TIME_LIMIT);
   return {
-    connection,
+    url: connection,
     preparedStatements: (reader.text('queryExecMode') ?? 'cache_statement') === 'cache_statement',
     timeoutMs: timeoutMs || undefined,
   };

@@ -104,7 +104,7 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
     options: options.nameResolution,
     headLimitBytes: options.headLimitBytes,
   });
-  const placement = new Placement({ ...deps, ...options.placement });
+  const placement = new Placement({ ...deps, ...options.dapr.placement });
   const components = options.components.filter(
     ({ scopes = [] }) => scopes.length === 0 || scopes.includes(options.appId),
   );
@@ -222,7 +222,7 @@ function identityOfHost(
 }
 
 function makeMetadata(
-  { appId, features, wire, httpEndpoints, appHealth, state }: ResolvedOptions,
+  { appId, dapr, wire, httpEndpoints, appHealth, state }: ResolvedOptions,
   host: SidecarDeps,
   {
     app,
@@ -236,7 +236,7 @@ function makeMetadata(
   return new Metadata({
     appId,
     runtimeVersion: VERSION,
-    features,
+    features: dapr.features,
     wire,
     components: () => [...describeComponents(pubsub.components()), ...describeStores(stores.describe())],
     httpEndpoints: () => httpEndpoints.map(({ name }) => ({ name })),

@@ -23,13 +23,13 @@ export function configurationOf(options: ResolvedOptions): Readonly<Record<strin
     components,
     subscriptions,
   } = options;
-  const { invocation, placement, jobs, workflows, resiliency, accessControl, api, cors, allowedHosts, features } =
+  const { invocation, jobs, workflows, resiliency, accessControl, api, cors, allowedHosts, dapr } =
     options;
   const { address, identity, secrets, state, wire, telemetry } = options;
   const shown: Shown = {
     ...{ appId, namespace, bodyLimitBytes, headLimitBytes, subscriptions },
     ...{ deliveryTimeout: deliveryTimeoutMs, stopTimeout: stopTimeoutMs },
-    ...{ invocation, placement, jobs, workflows, resiliency, accessControl, api, cors, allowedHosts, features },
+    ...{ invocation, jobs, workflows, resiliency, accessControl, api, cors, allowedHosts, dapr },
     secrets,
     app: appOf(options),
     components: components.map(({ name, type, version, scopes }) => ({ name, type, version, scopes })),

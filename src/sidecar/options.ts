@@ -47,6 +47,14 @@ import { APP_SCHEMA, type AppOptions, appProblem, grpcProblem } from './app-opti
 import { likelyMistake } from './likely-mistakes.ts';
 import { resolveTokens, type Tokens } from './tokens.ts';
 
+/** What only programs written for Dapr ask for. @public */
+export interface DaprOptions {
+  /** Names to show as `enabledFeatures` in the metadata; nothing else depends on them. Default: none. */
+  readonly features?: readonly string[] | undefined;
+  /** The table of hosts and their actor types. */
+  readonly placement?: PlacementOptions | undefined;
+}
+
 /** Options of a {@link Sidecar}. @public */
 export interface SidecarOptions {
   /**
@@ -81,8 +89,6 @@ export interface SidecarOptions {
    * state store. Default: none; only sidecars of the same process can then call it.
    */
   readonly address?: string | undefined;
-  /** The table of hosts and their actor types. */
-  readonly placement?: PlacementOptions | undefined;
   /** Options of jobs. */
   readonly jobs?: JobsOptions | undefined;
   /** Options of workflows. */
@@ -123,8 +129,8 @@ export interface SidecarOptions {
    * here (DNS rebinding). Default: none.
    */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Names to show as `enabledFeatures` in the metadata; nothing else depends on them. Default: none. */
-  readonly features?: readonly string[] | undefined;
+  /** What only programs written for Dapr ask for. */
+  readonly dapr?: DaprOptions | undefined;
   /** The largest request body, in bytes. Default 4 MiB. */
   readonly bodyLimitBytes?: number | undefined;
   /**
@@ -165,7 +171,7 @@ type InMilliseconds = 'deliveryTimeout' | 'stopTimeout';
 /** Options of blocks with their defaults, and values derived from options. */
 interface Resolved extends Tokens {
   readonly invocation: Complete<InvocationOptions>;
-  readonly placement: PlacementSettings;
+  readonly dapr: { readonly features: readonly string[]; readonly placement: PlacementSettings };
   readonly deliveryTimeoutMs: number;
   /** As `deliveryTimeoutMs`, for the events of input bindings. */
   readonly bindingTimeoutMs: number;
@@ -227,7 +233,6 @@ const problemOf = validator(
     invocation: INVOCATION_OPTIONS_SCHEMA,
     nameResolution: NAME_RESOLUTION_SCHEMA,
     address: ADDRESS_SCHEMA,
-    placement: PLACEMENT_SCHEMA,
     jobs: JOBS_OPTIONS_SCHEMA,
     workflows: WORKFLOWS_OPTIONS_SCHEMA,
     secrets: SECRETS_OPTIONS_SCHEMA,
@@ -248,7 +253,10 @@ const problemOf = validator(
       maxItems: 1_000,
       items: { type: 'string', pattern: HOST_NAME, expects: 'the name of a host, without a port' },
     },
-    features: { type: 'array', items: { type: 'string', minLength: 1 } },
+    dapr: optionsSchema<DaprOptions>({
+      features: { type: 'array', items: { type: 'string', minLength: 1 } },
+      placement: PLACEMENT_SCHEMA,
+    }),
     bodyLimitBytes: POSITIVE,
     headLimitBytes: POSITIVE,
     deliveryTimeout: DURATION,
@@ -300,7 +308,6 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     secrets: {},
     nameResolution: {},
     api: {},
-    features: [],
     bodyLimitBytes: 4 * 1024 * 1024,
     headLimitBytes: HEAD_LIMIT_BYTES,
     ...given,
@@ -317,7 +324,10 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     namespace,
     isNamespaceSet: givenNamespace !== undefined,
     invocation: { urls: true, ...definedOnly(given.invocation ?? {}) },
-    placement: resolvePlacement(given.placement ?? {}, environment, prefix),
+    dapr: {
+      features: given.dapr?.features ?? [],
+      placement: resolvePlacement(definedOnly(given.dapr?.placement ?? {}), environment, prefix),
+    },
     jobs: resolveJobs(given.jobs ?? {}, wire),
     workflows: resolveWorkflows(given.workflows ?? {}),
     wire,

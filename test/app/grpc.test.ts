@@ -316,7 +316,7 @@ describe('a sidecar of a gRPC application', () => {
   test.each<[what: string, options: SidecarOptions, message: string]>([
     [
       'subscriptions to its routes',
-      { app: { port: 1, protocol: 'grpc' }, subscriptions: [{ pubsubname: 'p', topic: 't', route: '/t' }] },
+      { app: { port: 1, protocol: 'grpc' }, subscriptions: [{ pubsubName: 'p', topic: 't', route: '/t' }] },
       'options.subscriptions need an HTTP application',
     ],
     [

@@ -33,7 +33,7 @@ const ENGINES: readonly Engine[] = [
     startServer: startPostgresql,
     url: postgresqlUrl,
     component: (port, schema) => ['state.postgresql', { connectionString: postgresqlUrl(port), schema }],
-    state: (port, schema) => postgresqlState({ connection: postgresqlUrl(port), schema }),
+    state: (port, schema) => postgresqlState({ url: postgresqlUrl(port), schema }),
   },
   {
     name: 'Redis',
@@ -233,7 +233,7 @@ test.each([
     const refusal = 'expected a name of 1 to 53 bytes, without $$, backslashes and control characters';
     const { code, stdout, stderr } = await runHere(['postgresql-ddl', `--schema=${schema}`]);
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(refusal)]);
-    for (const use of [() => postgresqlDdl(schema), () => postgresqlState({ connection: 'postgresql://a/b', schema })])
+    for (const use of [() => postgresqlDdl(schema), () => postgresqlState({ url: 'postgresql://a/b', schema })])
       expect(use).toThrow(refusal);
   },
 );

@@ -34,7 +34,7 @@ const ENGINES: readonly Engine[] = [
     isThere: hasPostgresql,
     startServer: startPostgresql,
     url: (port) => `postgresql://postgres:opensesame@127.0.0.1:${port}/postgres`,
-    open: (url) => postgresqlState({ connection: url }),
+    open: (url) => postgresqlState({ url: url }),
     file: (port) =>
       component('state.postgresql', {
         connectionString: `host=127.0.0.1 port=${port} user=postgres password=opensesame dbname=postgres`,

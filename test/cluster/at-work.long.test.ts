@@ -95,7 +95,7 @@ describe('a function that is at work when its shard goes to another sidecar of t
     await fleet.pass(20);
     for (const [index, name] of SLOW.entries()) {
       if (index % 2 === 0) await b.sidecar.jobs.delete(name);
-      else await b.sidecar.jobs.schedule(name, { dueTime: '1s', overwrite: true });
+      else await b.sidecar.jobs.schedule(name, { dueTime: '1s', ifExists: 'replace' });
     }
     await fleet.pass(20);
     expect(times(atWork, SLOW)).toEqual(each(SLOW, 1));

@@ -85,7 +85,7 @@ describe('jobs of one app ID on two hosts', () => {
     for (const [index, name] of NAMES.entries()) {
       const other = index % 2 === 0 ? a : b;
       if (index % 3 === 0) await other.sidecar.jobs.delete(name);
-      else await other.sidecar.jobs.schedule(name, { dueTime: index % 3 === 1 ? '5s' : '9s', overwrite: true });
+      else await other.sidecar.jobs.schedule(name, { dueTime: index % 3 === 1 ? '5s' : '9s', ifExists: 'replace' });
     }
     await fleet.pass(12);
     const left = NAMES.filter((_, index) => index % 3 !== 0);

@@ -130,7 +130,7 @@ describe('two hosts of one app ID', () => {
     await fleet.pass(1);
     for (const { store } of [a, b]) store.losesHints = true;
     for (const name of NAMES.slice(0, 30)) await b.sidecar.jobs.delete(name);
-    for (const name of NAMES.slice(30)) await a.sidecar.jobs.schedule(name, { dueTime: '10s', overwrite: true });
+    for (const name of NAMES.slice(30)) await a.sidecar.jobs.schedule(name, { dueTime: '10s', ifExists: 'replace' });
     await fleet.pass(8);
     expect([a.runs, b.runs]).toEqual([[], []]);
     await fleet.pass(30);

@@ -119,7 +119,7 @@ const STORES: readonly [
     'PostgreSQL',
     hasPostgresql(),
     startPostgresql,
-    (port) => postgresqlState({ connection: `postgresql://postgres@127.0.0.1:${port}/postgres` }),
+    (port) => postgresqlState({ url: `postgresql://postgres@127.0.0.1:${port}/postgres` }),
   ],
   ['Redis', hasRedis(), startRedis, (port) => redisState({ url: `redis://127.0.0.1:${port}` })],
 ];

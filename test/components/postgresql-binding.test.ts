@@ -16,7 +16,7 @@ afterAll(() => server?.[Symbol.asyncDispose]());
 const url = (): string => `postgresql://postgres@127.0.0.1:${server?.port ?? 0}/postgres`;
 
 async function world(wire: 'sidecar' | 'dapr' = 'sidecar'): Promise<BindingsWorld> {
-  return bindingsWorld({ wire, components: [postgresqlBinding('db', { connection: url() })], hasApp: false });
+  return bindingsWorld({ wire, components: [postgresqlBinding('db', { url: url() })], hasApp: false });
 }
 
 const call = (to: BindingsWorld, operation: string, sql?: string, params?: unknown) =>
@@ -118,7 +118,7 @@ test('a server that is down: an error without its address, and health shows it',
   const port = await freePort();
   const connection = `postgresql://app:hidden@127.0.0.1:${port}/shop`;
   await using own = await bindingsWorld({
-    components: [postgresqlBinding('db', { connection, timeout: '2s' })],
+    components: [postgresqlBinding('db', { url: connection, timeout: '2s' })],
     hasApp: false,
   });
   const { status, text } = await call(own, 'query', 'select 1');

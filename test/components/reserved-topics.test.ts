@@ -70,7 +70,7 @@ test.each(RESERVED)('%s: publishes to %s are refused', async (component, topic, 
 test.each(RESERVED.filter(([component]) => component !== 'mqtt'))(
   '%s: a subscription to %s is refused, with the reason',
   async (component, topic, why) => {
-    await using world = await withComponent(component, [{ pubsubname: 'pubsub', topic, route: '/in' }]);
+    await using world = await withComponent(component, [{ pubsubName: 'pubsub', topic, route: '/in' }]);
     expect(world.emitted('subscriptionRefused')).toEqual([
       { pubsubName: 'pubsub', topic, reason: expect.stringContaining(why), error: expect.any(Error) },
     ]);
@@ -80,7 +80,7 @@ test.each(RESERVED.filter(([component]) => component !== 'mqtt'))(
 );
 
 test.each(RESERVED)('%s: a subscription with the dead-letter topic %s is refused', async (component, topic, why) => {
-  const subscription = { pubsubname: 'pubsub', topic: 'orders', route: '/in', deadLetterTopic: topic };
+  const subscription = { pubsubName: 'pubsub', topic: 'orders', route: '/in', deadLetterTopic: topic };
   await using world = await withComponent(component, [subscription]);
   expect(world.emitted('subscriptionRefused')).toEqual([
     { pubsubName: 'pubsub', topic: 'orders', reason: expect.stringContaining(why), error: expect.any(Error) },
@@ -101,7 +101,7 @@ test.each<[component: string, topics: readonly string[]]>([
 test.each(['redis', 'rabbitmq', 'kafka'])(
   '%s: a subscription to a topic that ends with a wildcard is refused: it would match nothing',
   async (component) => {
-    await using world = await withComponent(component, [{ pubsubname: 'pubsub', topic: 'orders*', route: '/in' }]);
+    await using world = await withComponent(component, [{ pubsubName: 'pubsub', topic: 'orders*', route: '/in' }]);
     expect(world.emitted('subscriptionRefused')).toMatchObject([{ topic: 'orders*' }]);
   },
 );

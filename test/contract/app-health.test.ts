@@ -37,7 +37,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
   });
 
   test('nothing is sent before the application has said that it is well; then it is asked and gets what waits', async () => {
-    const subscriptions = [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }];
+    const subscriptions = [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders' }];
     await using world = await checkedWorld({ via, subscriptions, health: SICK });
     await world.publish('1');
     await world.send('POST', JOB, { headers, body: { dueTime: '0s' } });

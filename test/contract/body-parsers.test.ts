@@ -5,7 +5,7 @@ import { type AppOptions, memoryPubSub, Sidecar } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { RecordingLogger } from '../support/logger.ts';
 
-const SUBSCRIPTION = { pubsubname: 'pubsub', topic: 'orders', route: '/orders', retry: { maxRetries: 5 } };
+const SUBSCRIPTION = { pubsubName: 'pubsub', topic: 'orders', route: '/orders', retry: { maxRetries: 5 } };
 
 /** What is said about parsers after two messages, with five retries each, to an application with this subscription. */
 async function hintsOf(app: AppOptions, subscription: object = {}): Promise<readonly string[]> {

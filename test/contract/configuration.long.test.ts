@@ -103,7 +103,7 @@ describe.skipIf(!hasPostgresql())('PostgreSQL', () => {
     };
     await run(TABLE('cut'));
     await run(`INSERT INTO cut VALUES ('k','1','1',NULL)`);
-    const definition = postgresqlConfiguration('cfg', { connection: url, table: 'cut', notifyChannel: 'cut' });
+    const definition = postgresqlConfiguration('cfg', { url, table: 'cut', notifyChannel: 'cut' });
     await using world = await storesWorld({ components: [definition] });
     await subscribe(world, '?key=k');
     await own.kill();

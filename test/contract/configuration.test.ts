@@ -83,7 +83,7 @@ const WRITERS: Readonly<Record<string, () => Promise<Writer | undefined>>> = {
     const table = `cfg_${++tables}`;
     await client.query(TABLE(table));
     return {
-      definition: postgresqlConfiguration('cfg', { connection: pgUrl(), table, notifyChannel: table }),
+      definition: postgresqlConfiguration('cfg', { url: pgUrl(), table, notifyChannel: table }),
       set: async (key, { value, version = '1', metadata }) => {
         await client.query('BEGIN');
         await client.query(`DELETE FROM ${table} WHERE key = $1`, [key]);
@@ -500,7 +500,7 @@ describe('PostgreSQL', () => {
     );
     const connection = { host: '127.0.0.1', port: postgresql.port, user: 'postgres', database: 'postgres' };
     await using world = await storesWorld({
-      components: [postgresqlConfiguration('cfg', { connection, table: `PUBLIC.${table}` })],
+      components: [postgresqlConfiguration('cfg', { url: connection, table: `PUBLIC.${table}` })],
     });
     expect((await world.get(`/v1.0/configuration/cfg?key=k&key=it's`)).json).toEqual({
       k: { value: 'ten', version: '10', metadata: { a: 'b', n: '1' } },
@@ -513,7 +513,7 @@ describe('PostgreSQL', () => {
     if (postgresql === undefined) return skip();
     const { table, client } = await inTable(`('k','1','1',NULL)`);
     await using world = await storesWorld({
-      components: [postgresqlConfiguration('cfg', { connection: pgUrl(), table })],
+      components: [postgresqlConfiguration('cfg', { url: pgUrl(), table })],
     });
     expect((await world.get('/v1.0/configuration/cfg/subscribe')).error).toEqual([500, 'ERR_CONFIGURATION_SUBSCRIBE']);
     const long = 'x'.repeat(64);
@@ -527,6 +527,6 @@ describe('PostgreSQL', () => {
   });
 
   test.each(['', 'a b', 'a;b', 'a.b.c', '"a"', 'a".b', `${'x'.repeat(64)}`])('the table %j is refused', (table) => {
-    expect(() => postgresqlConfiguration('c', { connection: 'postgresql://a/b', table })).toThrow('table');
+    expect(() => postgresqlConfiguration('c', { url: 'postgresql://a/b', table })).toThrow('table');
   });
 });

@@ -5,6 +5,8 @@ import { KeptStore } from '../support/kept-store.ts';
 import { startWorld, type World } from '../support/world.ts';
 
 const orders = { pubsubname: 'pubsub', topic: 'orders' };
+/** The same in the options. */
+const inOptions = { pubsubName: 'pubsub', topic: 'orders' };
 const paths = ({ deliveries }: World): string[] => deliveries.map(({ path }) => path);
 const listed = (world: World): readonly Readonly<Record<string, unknown>>[] =>
   world.sidecar.metadata.get().subscriptions as never;
@@ -33,7 +35,7 @@ describe('a second subscription of a topic', () => {
   });
 
   test('in code beside options, or beside what the application tells, is one too', async () => {
-    await using options = await startWorld({ discovery: [], subscriptions: [{ ...orders, route: '/a' }] });
+    await using options = await startWorld({ discovery: [], subscriptions: [{ ...inOptions, route: '/a' }] });
     await expect(subscribe(options)).rejects.toThrow('already, in the options');
     await using told = await startWorld({ discovery: [{ ...orders, route: '/a' }] });
     await expect(subscribe(told)).rejects.toThrow('already, in the application');
@@ -130,12 +132,14 @@ describe('a second subscription of a topic', () => {
 
 describe('groups of options and of the application', () => {
   test('each receives every message; competing ones share', async () => {
-    const told = [
-      { ...orders, route: '/main' },
-      { ...orders, route: '/audit', group: 'audit' },
-      { ...orders, route: '/audit-too', group: 'audit', competing: true },
+    const routes = [
+      { route: '/main' },
+      { route: '/audit', group: 'audit' },
+      { route: '/audit-too', group: 'audit', competing: true },
     ];
-    for (const options of [{ discovery: told }, { discovery: [], subscriptions: told }]) {
+    const told = routes.map((route) => ({ ...orders, ...route }));
+    const subscriptions = routes.map((route) => ({ ...inOptions, ...route }));
+    for (const options of [{ discovery: told }, { discovery: [], subscriptions }]) {
       await using world = await startWorld(options);
       await publishAll(world, 4);
       const at = (path: string): number => paths(world).filter((one) => one === path).length;
@@ -149,8 +153,8 @@ describe('groups of options and of the application', () => {
     await using world = await startWorld({
       discovery: [{ ...orders, route: '/told' }],
       subscriptions: [
-        { ...orders, route: '/option' },
-        { ...orders, route: '/audit', group: 'audit' },
+        { ...inOptions, route: '/option' },
+        { ...inOptions, route: '/audit', group: 'audit' },
       ],
     });
     await publishAll(world, 1);
@@ -195,7 +199,7 @@ describe('a subscription that is ignored is warned about by name', () => {
       .map(({ message, details }) => [message, details['pubsubName'], details['topic'], details['routes']]);
 
   test('of the options, where the first counts', async () => {
-    const subscriptions = ['/a', '/b'].map((route) => ({ ...orders, route }));
+    const subscriptions = ['/a', '/b'].map((route) => ({ ...inOptions, route }));
     await using world = await startWorld({ discovery: [], subscriptions });
     const why = 'subscription ignored: another one before it has its group';
     expect(ignored(world)).toEqual([[why, 'pubsub', 'orders', ['/b']]]);
@@ -216,10 +220,9 @@ describe('a subscription that is ignored is warned about by name', () => {
   });
 
   test('of the options, where the application tells one', async () => {
-    const [a, b] = ['/a', '/b'].map((route) => ({ ...orders, route }));
     await using world = await startWorld({
-      discovery: [b],
-      subscriptions: [a as { pubsubname: string; topic: string }],
+      discovery: [{ ...orders, route: '/b' }],
+      subscriptions: [{ ...inOptions, route: '/a' }],
     });
     const why = 'subscription ignored: the application has declared one for its group';
     expect(ignored(world)).toEqual([[why, 'pubsub', 'orders', ['/a']]]);

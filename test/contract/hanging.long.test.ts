@@ -28,7 +28,7 @@ interface Hanging {
   readonly isBrokenOff?: boolean;
 }
 
-const toOrders = { subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }] };
+const toOrders = { subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders' }] };
 const publish = (sidecar: Sidecar): Promise<void> =>
   sidecar.pubsub.publish('pubsub', 'orders', 'x', { cloudEvent: { id: 'one' } });
 /** An application that answers what it is asked at the start, and nothing else. */

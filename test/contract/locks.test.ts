@@ -43,7 +43,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     isThere: () => redis !== undefined,
   },
   postgresql: {
-    make: (name) => postgresqlLocks(name, { connection: pgUrl() }),
+    make: (name) => postgresqlLocks(name, { url: pgUrl() }),
     hasOwnClock: false,
     isThere: () => postgresql !== undefined,
   },

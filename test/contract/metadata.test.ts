@@ -35,7 +35,7 @@ describe('metadata: get', () => {
   });
 
   test('features of the options are listed', async () => {
-    await using world = await startWorld({ components: [], discovery: [], features: ['One', 'Two'] });
+    await using world = await startWorld({ components: [], discovery: [], dapr: { features: ['One', 'Two'] } });
     expect((await read(world))['enabledFeatures']).toEqual(['One', 'Two']);
     expect(world.sidecar.settings()['features']).toEqual(['One', 'Two']);
   });
@@ -66,7 +66,7 @@ describe('metadata: get', () => {
 
   test('subscriptions have pubsubname, topic, metadata, rules, deadLetterTopic and type', async () => {
     await using world = await startWorld({
-      subscriptions: [{ pubsubname: 'pubsub', topic: 'd', route: 'declared', metadata: { key: 'value' } }],
+      subscriptions: [{ pubsubName: 'pubsub', topic: 'd', route: 'declared', metadata: { key: 'value' } }],
       discovery: [
         {
           pubsubname: 'pubsub',

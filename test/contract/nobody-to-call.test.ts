@@ -3,7 +3,7 @@ import { memoryPubSub, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { RecordingLogger } from '../support/logger.ts';
 
-const ORDERS = { pubsubname: 'pubsub', topic: 'orders', route: '/orders' };
+const ORDERS = { pubsubName: 'pubsub', topic: 'orders', route: '/orders' };
 const NOBODY =
   'a subscription has no application to call, its messages wait: set the option app (--app-port of the command)';
 
@@ -18,7 +18,7 @@ async function warningsOf(options: Partial<SidecarOptions>) {
 }
 
 test('a route without an application is warned about at the start, with its topic', async () => {
-  const bills = { pubsubname: 'pubsub', topic: 'bills', routes: { default: '/bills' }, group: 'audit' };
+  const bills = { pubsubName: 'pubsub', topic: 'bills', routes: { default: '/bills' }, group: 'audit' };
   expect(await warningsOf({ subscriptions: [ORDERS, bills] })).toEqual([
     { message: NOBODY, pubsubName: 'pubsub', topic: 'orders', group: '', routes: ['/orders'] },
     { message: NOBODY, pubsubName: 'pubsub', topic: 'bills', group: 'audit', routes: ['/bills'] },
@@ -26,7 +26,7 @@ test('a route without an application is warned about at the start, with its topi
 });
 
 test('one that is refused is warned about for that only', async () => {
-  const warnings = await warningsOf({ subscriptions: [{ ...ORDERS, pubsubname: 'pubsb' }] });
+  const warnings = await warningsOf({ subscriptions: [{ ...ORDERS, pubsubName: 'pubsb' }] });
   expect(warnings.map(({ message }) => message)).toEqual(['subscription refused']);
 });
 

@@ -20,7 +20,7 @@ describe('GET /placement/state', () => {
   test('answers the table without a token, to GET and HEAD only', async () => {
     await using world = await startWorld({
       apiToken: 'secret',
-      placement: { enabled: true, actorTypes: ['Order', 'Cart'] },
+      dapr: { placement: { enabled: true, actorTypes: ['Order', 'Cart'] } },
     });
     const answer = await world.send('GET', STATE);
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json']);
@@ -40,7 +40,7 @@ describe('GET /placement/state', () => {
   test('names a host by host and port of its address', async () => {
     const names: unknown[] = [];
     for (const address of ['http://10.0.0.5:3500/base', 'http://shop.local', 'https://[::1]']) {
-      await using world = await startWorld({ address, placement: { enabled: true, actorTypes: ['A'] } });
+      await using world = await startWorld({ address, dapr: { placement: { enabled: true, actorTypes: ['A'] } } });
       const { hostList } = (await world.send('GET', STATE)).json as { hostList: { name: string }[] };
       names.push(hostList[0]?.name);
     }
@@ -50,9 +50,9 @@ describe('GET /placement/state', () => {
   test('lists hosts with actor types only; without any the list is empty and the version 0', async () => {
     const state = sharedState(memoryState());
     await using _plain = await startWorld({ appId: 'plain', state });
-    await using world = await startWorld({ state, placement: { enabled: true } });
+    await using world = await startWorld({ state, dapr: { placement: { enabled: true } } });
     expect((await world.send('GET', STATE)).text).toBe('{"hostList":[],"tableVersion":0}');
-    await using other = await startWorld({ appId: 'other', state, placement: { actorTypes: ['A'] } });
+    await using other = await startWorld({ appId: 'other', state, dapr: { placement: { actorTypes: ['A'] } } });
     const { hostList, tableVersion } = await world.sidecar.placement.get();
     expect(hostList.map(({ appId, actorTypes }) => [appId, actorTypes])).toEqual([['other', ['A']]]);
     expect(tableVersion).toBe(1);
@@ -64,7 +64,7 @@ describe('GET /placement/state', () => {
     const state = new KeptStore();
     const versions: number[] = [];
     for (let start = 0; start < 3; start++) {
-      await using world = await startWorld({ state, placement: { enabled: true, actorTypes: ['A'] } });
+      await using world = await startWorld({ state, dapr: { placement: { enabled: true, actorTypes: ['A'] } } });
       versions.push((await world.sidecar.placement.get()).tableVersion);
     }
     expect(versions).toEqual([1, 3, 5]);
@@ -72,7 +72,7 @@ describe('GET /placement/state', () => {
 
   test('answers 500 when the table cannot be read', async () => {
     const state = new KeptStore();
-    await using world = await startWorld({ state, placement: { enabled: true } });
+    await using world = await startWorld({ state, dapr: { placement: { enabled: true } } });
     state.failReads = true;
     const answer = await world.send('GET', STATE);
     expect(answer.error).toEqual([500, 'ERR_INTERNAL']);
@@ -95,7 +95,7 @@ describe('GET /placement/state', () => {
     expect(statuses).toEqual({ ...on, '': 404, '0': 404, false: 404, no: 404, off: 404, n: 404, f: 404 });
     vi.stubEnv(variable, 'maybe');
     await expect(startWorld({ wire })).rejects.toMatchObject({ code: 'ERR_CONFIGURATION' });
-    await using world = await startWorld({ wire, placement: { enabled: false } });
+    await using world = await startWorld({ wire, dapr: { placement: { enabled: false } } });
     expect((await world.send('GET', STATE)).status).toBe(404);
   });
 
@@ -108,12 +108,12 @@ describe('GET /placement/state', () => {
 
 describe('actor types', () => {
   test('stand in metadata, with how many of each are in memory', async () => {
-    await using world = await startWorld({ placement: { actorTypes: ['Cart'] } });
+    await using world = await startWorld({ dapr: { placement: { actorTypes: ['Cart'] } } });
     expect((await world.send('GET', '/v1.0/metadata')).json['actors']).toEqual([{ type: 'Cart', count: 0 }]);
   });
 
   test.each(['sidecar', 'dapr'] as const)('of the workflow engine carry the name of the wire: %s', async (wire) => {
-    await using world = await startWorld({ wire, placement: { enabled: true } });
+    await using world = await startWorld({ wire, dapr: { placement: { enabled: true } } });
     world.sidecar.placement.hasWorkflows({ workflows: () => 2, activities: () => 7 });
     await world.clock.settled();
     const types = [`${wire}.internal.default.shop.activity`, `${wire}.internal.default.shop.workflow`];

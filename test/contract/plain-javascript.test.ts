@@ -78,7 +78,7 @@ describe('an option that there is not is an error', () => {
       'schedule',
       ({ jobs }, options) => jobs.schedule('report', options),
       { schedule: '@daily', repeat: 3 },
-      'the job: unknown field "repeat": expected schedule, dueTime, repeats, ttl, data, ifExists, overwrite, retry; did you mean "repeats"?',
+      'the job: unknown field "repeat": expected schedule, dueTime, repeats, ttl, data, ifExists, retry; did you mean "repeats"?',
     ],
     [
       'schedule, retry',
@@ -146,13 +146,13 @@ describe('an option that there is not is an error', () => {
     [
       'a subscription among the options',
       (options) => new Sidecar(options),
-      { appId: 'a', subscriptions: [{ pubsubname: 'p', topic: 't', route: '/', deadletterTopic: 'd' }] },
+      { appId: 'a', subscriptions: [{ pubsubName: 'p', topic: 't', route: '/', deadletterTopic: 'd' }] },
       'did you mean "deadLetterTopic"?',
     ],
     [
       'retries of a subscription among the options',
       (options) => new Sidecar(options),
-      { appId: 'a', subscriptions: [{ pubsubname: 'p', topic: 't', route: '/', retry: { maxAttempts: 3 } }] },
+      { appId: 'a', subscriptions: [{ pubsubName: 'p', topic: 't', route: '/', retry: { maxAttempts: 3 } }] },
       'options.subscriptions.0.retry: unknown field "maxAttempts": expected maxRetries, delay, maxDelay, factor, jitter, retryIf',
     ],
   ])('%s', (_what, make, options, problem) => {

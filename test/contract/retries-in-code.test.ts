@@ -82,7 +82,7 @@ describe('retryIf', () => {
   test('of a route gets an error with the status', async () => {
     const seen: string[] = [];
     const retryIf = (error: unknown): boolean => seen.push(String(error)) === 0;
-    const route = { pubsubname: 'pubsub', topic: 'orders', route: '/orders', retry: { retryIf } };
+    const route = { pubsubName: 'pubsub', topic: 'orders', route: '/orders', retry: { retryIf } };
     await using world = await startWorld({ subscriptions: [route], discovery: [], answer: () => ({ status: 503 }) });
     await world.sidecar.pubsub.publish('pubsub', 'orders', 1);
     await world.clock.advance('1m');
@@ -106,7 +106,7 @@ describe('wrong retries are refused', () => {
   ];
 
   test.each(wrong)('in the options: %j', (retry, problem) => {
-    const subscription = { pubsubname: 'pubsub', topic: 'orders', route: '/orders', retry };
+    const subscription = { pubsubName: 'pubsub', topic: 'orders', route: '/orders', retry };
     const make = (): Sidecar =>
       new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')], subscriptions: [subscription] });
     const [name] = Object.keys(retry);

@@ -131,7 +131,7 @@ describe.each<[kind: string, make: () => PubSubDefinition]>([
   test('a sidecar that is made and not started yet gets it too, for its options and its application', async () => {
     await using process = new Process(make());
     const [billing, stock] = [new App(), new App(toOrders)];
-    const subscriptions = [{ ...orders, route: '/orders' }];
+    const subscriptions = [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders' }];
     const [first, second] = [
       process.make('billing', { app: billing.options, subscriptions }),
       process.make('stock', { app: stock.options }),

@@ -112,7 +112,7 @@ describe('discover subscriptions', () => {
   test('declarative and streaming ones start even when it fails', async () => {
     await using world = await startWorld({
       discovery: { status: 500 },
-      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/declared' }],
+      subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/declared' }],
     });
     const got: unknown[] = [];
     await using _subscription = await world.sidecar.pubsub.subscribe(
@@ -129,7 +129,7 @@ describe('discover subscriptions', () => {
     const port = await freePort();
     await using world = await startWorld({
       app: { port },
-      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/declared' }],
+      subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/declared' }],
     });
     expect((await world.publish('early')).status).toBe(204);
     const app = new RecordingApp([{ body: '[]' }], () => undefined);
@@ -254,8 +254,8 @@ describe('the form of a subscription', () => {
   });
 
   test('refused declarative ones let the others start too', async () => {
-    const bad = { pubsubname: 'nope', topic: 'orders', route: '/r' };
-    const good = { pubsubname: 'pubsub', topic: 'orders', route: '/good' };
+    const bad = { pubsubName: 'nope', topic: 'orders', route: '/r' };
+    const good = { pubsubName: 'pubsub', topic: 'orders', route: '/good' };
     await using world = await startWorld({ discovery: [], subscriptions: [bad, good, { ...bad, topic: 'again' }] });
     await world.publish('x');
     expect(paths(world)).toEqual(['/good']);
@@ -264,8 +264,8 @@ describe('the form of a subscription', () => {
 });
 
 describe('precedence of sources', () => {
-  const declared = (route: string): { pubsubname: string; topic: string; route: string } => ({
-    pubsubname: 'pubsub',
+  const declared = (route: string): { pubsubName: string; topic: string; route: string } => ({
+    pubsubName: 'pubsub',
     topic: 'orders',
     route,
   });
@@ -465,7 +465,7 @@ describe('an application without the route of discovery', () => {
     await using server = await listen(app.listener);
     await using world = await startWorld({
       app: { port: server.port, discovery: false },
-      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/declared' }],
+      subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/declared' }],
     });
     await world.publish('x');
     expect([app.discoveries.length, app.deliveries.map(({ path }) => path)]).toEqual([0, ['/declared']]);

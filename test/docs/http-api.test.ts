@@ -96,7 +96,7 @@ test('a subscriber receives the event that docs/http-api.md shows', async () => 
       },
     },
     components: [memoryPubSub('pubsub')],
-    subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }],
+    subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders' }],
   });
   await sidecar.start();
   await using server = await listen(nodeHandler(sidecar));

@@ -18,7 +18,7 @@ test('middleware that a Koa app gets after the sidecar was made receives message
     appId: 'orders',
     app: { listener: app },
     components: [memoryPubSub('pubsub')],
-    subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/on-order' }],
+    subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/on-order' }],
   });
   onTestFinished(() => sidecar.stop());
   const delivered = new Promise<unknown>((resolve) => {

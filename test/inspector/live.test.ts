@@ -68,7 +68,7 @@ describe('messages', () => {
       app: { fetch: (request) => Response.json(request.method === 'GET' ? [] : {}) },
       subscriptions: [
         {
-          pubsubname: 'pubsub',
+          pubsubName: 'pubsub',
           topic: 'orders',
           routes: { rules: [{ match: 'event.type == "big" && event.data.sum > 100', path: '/big' }], default: '/any' },
         },
@@ -160,7 +160,7 @@ test('calls are listed in both directions', async () => {
 test('the overview tells numbers, what needs attention, and what was last', async () => {
   const world = await inspected({
     ...withPubSub(),
-    subscriptions: [{ pubsubname: 'nope', topic: 'orders', route: '/x' }],
+    subscriptions: [{ pubsubName: 'nope', topic: 'orders', route: '/x' }],
   });
   const { pubsub, jobs, workflows } = world.sidecar;
   const fail = (): never => {

@@ -203,7 +203,7 @@ describe.each(PLACES)('in %s', (place) => {
 
 describe('subscriptions', () => {
   const DECLARED = {
-    ...{ pubsubname: 'pubsub', topic: 'orders', deadLetterTopic: 'dead-orders' },
+    ...{ pubsubName: 'pubsub', topic: 'orders', deadLetterTopic: 'dead-orders' },
     routes: {
       rules: [
         { match: 'event.type == "express"', path: '/express' },

@@ -133,7 +133,7 @@ describe.each(PLACES)('messages of a component %s', (_, component) => {
     await using recorded = await Recorded.start({
       components: [component()],
       app: { fetch: listener },
-      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders', bulkSubscribe }],
+      subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders', bulkSubscribe }],
     });
     await recorded.sidecar.ready();
     for (const data of ['good', 'bad', 'good']) await recorded.sidecar.pubsub.publish('pubsub', 'orders', data);

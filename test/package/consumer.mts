@@ -36,7 +36,7 @@ const pubsub: PubSubDefinition = memoryPubSub('pubsub', { allowedTopics: ['order
 const place: EmbeddedOptions = { path: './state' };
 const state: StateDefinition = process.env['DURABLE'] === '1' ? embeddedState(place) : memoryState();
 const shared: readonly StateDefinition[] = [
-  postgresqlState({ connection: 'postgresql://app@db/shop', schema: 'orders' }),
+  postgresqlState({ url: 'postgresql://app@db/shop', schema: 'orders' }),
   redisState({ nodes: ['a:26379', 'b:26379'], sentinelName: 'main' }),
 ];
 const durable: PubSubDefinition = durablePubSub('durable', { scopes: ['orders'] });

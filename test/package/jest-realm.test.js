@@ -132,7 +132,7 @@ test('a wrong option is named, and so is a wrong resource file', async () => {
 
 test('a rule is read, and a pattern that RE2 does not know refused', async () => {
   const route = (match) => ({ routes: { rules: [{ match, path: '/two' }], default: '/one' } });
-  const subscription = { pubsubname: 'pubsub', topic: 'orders' };
+  const subscription = { pubsubName: 'pubsub', topic: 'orders' };
   const components = [memoryPubSub('pubsub')];
   const paths = [];
   const app = { fetch: (request) => new Response(String(paths.push(new URL(request.url).pathname)).slice(1)) };

@@ -17,7 +17,7 @@ exports.smoke = async ({ assert, createServer, memoryPubSub, nodeHandler, Sideca
     components: [memoryPubSub('pubsub')],
     subscriptions: [
       {
-        pubsubname: 'pubsub',
+        pubsubName: 'pubsub',
         topic: 'orders',
         routes: { rules: [{ match: 'event.data.id == 2', path: '/two' }], default: '/one' },
       },

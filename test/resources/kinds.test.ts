@@ -279,9 +279,9 @@ spec: {pubsubname: events, topic: placed, route: /first}
   test('both versions are read, in the order of the files', async () => {
     const { options } = await load(documents(v1, v2));
     expect(options.subscriptions).toEqual([
-      { pubsubname: 'events', topic: 'placed', route: '/first' },
+      { pubsubName: 'events', topic: 'placed', route: '/first' },
       {
-        pubsubname: 'events',
+        pubsubName: 'events',
         topic: 'placed',
         routes: { rules: [{ match: 'event.type == "a"', path: '/a' }], default: '/other' },
         deadLetterTopic: 'dead',
@@ -428,7 +428,7 @@ describe('Configuration', () => {
     ]);
     expect(loaded.options.api).toEqual({ denied: [{ name: 'jobs', version: 'v1.0-alpha1', protocol: 'http' }] });
     expect(loaded.options.nameResolution).toEqual({ static: { mail: 'http://10.0.0.1:3500' } });
-    expect([loaded.features, loaded.options.features]).toEqual([['One'], ['One']]);
+    expect([loaded.features, loaded.options.dapr?.features]).toEqual([['One'], ['One']]);
     await using sidecar = new Sidecar({ appId: 'orders', ...loaded.options });
     await sidecar.start();
     expect(sidecar.metadata.get().enabledFeatures).toEqual(['One']);

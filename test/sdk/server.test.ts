@@ -144,7 +144,7 @@ describe('subscriptions', () => {
         await pubsub.subscribe('pubsub', 'early', async (data: unknown) => void got.push(data));
       },
       {
-        subscriptions: [{ pubsubname: 'pubsub', topic: 'early', route: '/pubsub--early--default' }],
+        subscriptions: [{ pubsubName: 'pubsub', topic: 'early', route: '/pubsub--early--default' }],
         beforeServer: ({ pubsub }) => pubsub.publish('pubsub', 'early', { id: 1 }),
       },
     );

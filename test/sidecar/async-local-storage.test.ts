@@ -294,7 +294,7 @@ test('an application in this process: invocations, streams both ways, messages, 
   };
   const sidecar = noting(requests, {
     app: { fetch, health: { path: '/healthz', interval: 10, timeout: 10 } },
-    subscriptions: [{ pubsubname: 'own', topic: 'orders', route: '/orders' }],
+    subscriptions: [{ pubsubName: 'own', topic: 'orders', route: '/orders' }],
   });
   await requests.as('starter', () => sidecar.start());
   await expect.poll(() => requests.without(['event appReady'])).toEqual([]);

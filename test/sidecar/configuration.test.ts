@@ -10,8 +10,8 @@ const OPTIONS: SidecarOptions = {
   appId: 'shop',
   app: { listener: appListener, maxConcurrency: 5, health: { path: '/up' } },
   components: [memoryPubSub('pubsub')],
-  state: postgresqlState({ connection: `postgresql://shop:${SECRET}@db.internal:6543/shop` }),
-  subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders', concurrency: 1 }],
+  state: postgresqlState({ url: `postgresql://shop:${SECRET}@db.internal:6543/shop` }),
+  subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders', concurrency: 1 }],
   httpEndpoints: [
     {
       name: 'bank',
@@ -47,14 +47,14 @@ describe('configuration', () => {
       components: [{ name: 'pubsub', type: 'pubsub.in-memory', version: 'v1' }],
       secrets: {},
       state: { type: 'postgresql', place: expect.stringContaining('db.internal') },
-      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders', concurrency: 1 }],
+      subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders', concurrency: 1 }],
       invocation: { urls: true },
       httpEndpoints: [
         { name: 'bank', baseUrl: 'https://hooks.example.com', headers: { authorization: '***', 'x-api-key': '***' } },
       ],
       nameResolution: { static: { billing: ['http://10.0.0.7:3500'], mail: ['http://10.0.0.8:3500'] } },
       address: 'http://10.0.0.5:3500',
-      placement: { enabled: false, actorTypes: [] },
+      dapr: { features: [], placement: { enabled: false, actorTypes: [] } },
       jobs: { concurrency: 7, missedTicks: 'all', timeoutMs: 0, maxCrashes: 3, keepFailedMs: 604_800_000 },
       workflows: {
         maxConcurrentWorkflows: 1_000,
@@ -71,7 +71,6 @@ describe('configuration', () => {
       accessControl: { defaultAction: 'deny', policies: [] },
       api: {},
       cors: { origins: ['https://shop.example.com'] },
-      features: [],
       bodyLimitBytes: 4 * 1024 * 1024,
       headLimitBytes: 16 * 1024,
       deliveryTimeout: 0,
@@ -89,10 +88,10 @@ describe('configuration', () => {
       bodyLimitBytes: _,
       app: { port: 3000, host: _, protocol: _, health: { path: _, interval: _, timeout: _, threshold: _ } },
       components: [memoryPubSub('pubsub', { maxMessages: _, deadLetterRetention: { maxMessages: _, maxAge: _ } })],
-      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/on', routes: _, deadLetterTopic: _ }],
+      subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/on', routes: _, deadLetterTopic: _ }],
       httpEndpoints: [{ name: 'bank', baseUrl: 'https://bank.example.com', headers: _, clientTLS: _ }],
       invocation: { urls: _ },
-      placement: { enabled: _, actorTypes: _ },
+      dapr: { features: _, placement: { enabled: _, actorTypes: _ } },
       jobs: { concurrency: _, missedTicks: _, timeout: _, maxCrashes: _ },
       workflows: { maxIdleInstances: _, retention: { completed: _, maxCount: _ } },
       resiliency: _,
@@ -101,7 +100,7 @@ describe('configuration', () => {
       appId: 'shop',
       app: { port: 3000, health: {} },
       components: [memoryPubSub('pubsub')],
-      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/on' }],
+      subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/on' }],
       httpEndpoints: [{ name: 'bank', baseUrl: 'https://bank.example.com' }],
     };
     expect(new Sidecar(given).settings()).toStrictEqual(new Sidecar(left).settings());
@@ -111,19 +110,19 @@ describe('configuration', () => {
     const sidecar = new Sidecar({
       appId: 'shop',
       api: {},
-      subscriptions: [{ pubsubname: 'p', topic: 't', route: '/t' }],
+      subscriptions: [{ pubsubName: 'p', topic: 't', route: '/t' }],
     });
     const shown = sidecar.settings() as { subscriptions: { topic: string }[] };
     for (const subscription of shown.subscriptions) subscription.topic = 'changed';
-    expect(sidecar.settings()['subscriptions']).toEqual([{ pubsubname: 'p', topic: 't', route: '/t' }]);
+    expect(sidecar.settings()['subscriptions']).toEqual([{ pubsubName: 'p', topic: 't', route: '/t' }]);
   });
 
   test.each([
-    ['One', 'options.features must be array'],
-    [[1], 'options.features.0 must be string'],
-    [[''], 'options.features.0 must NOT have fewer than 1 characters'],
+    ['One', 'options.dapr.features must be array'],
+    [[1], 'options.dapr.features.0 must be string'],
+    [[''], 'options.dapr.features.0 must NOT have fewer than 1 characters'],
   ])('features %j: refused', (features, named) => {
-    expect(() => new Sidecar({ appId: 'shop', features: features as string[] })).toThrow(named);
+    expect(() => new Sidecar({ appId: 'shop', dapr: { features: features as string[] } })).toThrow(named);
   });
 
   test('does not show a token or a key that there is not', () => {

@@ -30,7 +30,7 @@ async function start(options: SidecarOptions = {}): Promise<Sidecar> {
 
 describe('a sidecar with durable state', () => {
   test('delivers after a restart what the application had not processed', async () => {
-    const subscriptions = [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }];
+    const subscriptions = [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders' }];
     const failing = { fetch: (toApp: Request) => new Response(null, { status: toApp.method === 'POST' ? 503 : 404 }) };
     const clock = patientClock();
     const before = await start({ subscriptions, app: failing, clock });

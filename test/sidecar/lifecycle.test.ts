@@ -102,7 +102,7 @@ describe('lifecycle of a sidecar', () => {
     'a stop waits no longer than stopTimeout for %s that hangs, and leaves no timer',
     async (_, options) => {
       const clock = virtualClock();
-      const subscriptions = [{ pubsubname: 'pubsub', topic: 't', route: '/t' }];
+      const subscriptions = [{ pubsubName: 'pubsub', topic: 't', route: '/t' }];
       const components = [memoryPubSub('pubsub')];
       const sidecar = new Sidecar({ appId: 'a', logger, clock, components, subscriptions, ...options });
       const starting = sidecar.start();

@@ -76,7 +76,7 @@ describe('work that is in flight when a stop begins', () => {
     let held = Promise.resolve();
     const options: SidecarOptions = {
       ...{ appId: 'shop', state, components: [durablePubSub('pubsub')], logger: new RecordingLogger() },
-      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders', retry: NO_RETRIES }],
+      subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders', retry: NO_RETRIES }],
       app: {
         listener: async (req, res) => {
           req.resume();

@@ -159,7 +159,7 @@ async function onPostgresql(fixture: string, database: string, common: Common): 
   await restoreSchema(common.server, database, dumpOf(fixture, 'state.sql'));
   const connection = `postgresql://postgres@127.0.0.1:${port}/${database}`;
   const drop = async (): Promise<void> => void (await runSql(port, `DROP DATABASE "${database}" WITH (FORCE)`));
-  const definition = postgresqlState({ connection, durability: 'server' });
+  const definition = postgresqlState({ url: connection, durability: 'server' });
   return { ...common, database, definition, [Symbol.asyncDispose]: drop };
 }
 

@@ -23,7 +23,7 @@ export interface BrokerWorldOptions {
   readonly component: PubSubDefinition;
   readonly appId?: string;
   /** Subscriptions of the application to the component. */
-  readonly subscriptions?: readonly Omit<RouteSubscription, 'pubsubname'>[];
+  readonly subscriptions?: readonly Omit<RouteSubscription, 'pubsubName'>[];
   readonly answer?: Answering;
   readonly options?: Partial<SidecarOptions>;
 }
@@ -42,7 +42,7 @@ export class BrokerWorld implements AsyncDisposable {
       appId,
       app: { listener: this.app.listener },
       components: [component],
-      subscriptions: (rest.subscriptions ?? []).map((one) => ({ pubsubname: 'pubsub', ...one })),
+      subscriptions: (rest.subscriptions ?? []).map((one) => ({ pubsubName: 'pubsub', ...one })),
       logger: this.logger,
       ...rest.options,
     });

@@ -10,7 +10,7 @@ import { Sidecar } from '../../src/index.ts';
 const RUN_MS = 4_000;
 const [kind = '', url = '', resource = ''] = process.argv.slice(2);
 const file = join(tmpdir(), `insidecar-lock-${resource}`);
-const locks = kind === 'redis' ? redisLocks('locks', { url }) : postgresqlLocks('locks', { connection: url });
+const locks = kind === 'redis' ? redisLocks('locks', { url }) : postgresqlLocks('locks', { url: url });
 const sidecar = new Sidecar({ appId: 'shop', components: [locks] });
 await sidecar.start();
 let [held, overlaps] = [0, 0];

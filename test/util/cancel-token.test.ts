@@ -43,7 +43,7 @@ test('many subscriptions that wait for their broker warn of no leak', async () =
     },
   };
   const subscriptions = Array.from({ length: 30 }, (_none, nth) => ({
-    pubsubname: 'pubsub',
+    pubsubName: 'pubsub',
     topic: `t${nth}`,
     route: '/',
   }));

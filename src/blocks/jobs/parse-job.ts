@@ -28,10 +28,9 @@ const JOB_FIELDS = fieldsOf([
   ['dueTime', 'due_time'],
   ['repeats'],
   ['ttl'],
-  ['overwrite'],
   ['failurePolicy', 'failure_policy'],
 ]);
-/** Options in code have `ifExists` as well. */
+const BODY_FIELDS = fieldsOf([...JOB_FIELDS, ['overwrite']]);
 const OPTION_FIELDS = fieldsOf([...JOB_FIELDS, ['ifExists']]);
 
 const text = { type: 'string' };
@@ -65,7 +64,6 @@ const OPTIONS_IN_CODE: OptionFields<JobOptions> = {
   ttl: TIME,
   data: ANYTHING,
   ifExists: ANYTHING,
-  overwrite: ANYTHING,
   retry: ANYTHING,
 };
 function fieldsOf(names: FieldNames): FieldNames {
@@ -99,7 +97,7 @@ export class JobParser {
       this.#errors.malformed(`${problem}: expected a JSON object`, cause),
     );
     const { name = null } = json.value;
-    const given = pickFields(json.value, JOB_FIELDS, 'job', this.#fieldRules);
+    const given = pickFields(json.value, BODY_FIELDS, 'job', this.#fieldRules);
     if (name !== null && !(this.#rules.lenientBodies && name === '')) throw this.#errors.nameInBody();
     if (Object.hasOwn(json.value, 'data')) given['data'] = checkData(jsonMember(json.text, 'data'));
     return this.#checkedFields(given);
@@ -155,10 +153,8 @@ export class JobParser {
       // Checked by the schema above.
       return checked as unknown as JobFields;
     }
-    const { overwrite, ...fields } = checked as unknown as JobFields & Pick<JobOptions, 'overwrite'>;
-    if (fields.ifExists !== undefined)
-      throw this.#errors.malformed('job has both overwrite and ifExists: expected one of them');
-    return { ...fields, ifExists: overwrite === true ? 'replace' : 'fail' };
+    const { overwrite, ...fields } = checked as unknown as JobFields & { readonly overwrite: boolean };
+    return { ...fields, ifExists: overwrite ? 'replace' : 'fail' };
   }
 }
 

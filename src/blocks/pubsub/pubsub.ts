@@ -378,7 +378,7 @@ function isDefinition(to: TopicDefinition | string): to is TopicDefinition {
 function optionsInCode({ pubsubName, topic }: PublishDestination, options: SubscribeOptions): RouteSubscription {
   const { rawPayload, metadata, ...rest } = options;
   const raw = rawPayload ? { rawPayload: 'true' } : {};
-  return { pubsubname: pubsubName, topic, route: '/', metadata: { ...metadata, ...raw }, ...rest };
+  return { pubsubName, topic, route: '/', metadata: { ...metadata, ...raw }, ...rest };
 }
 
 function subscriptionOf(end: () => Promise<void>): Subscription {

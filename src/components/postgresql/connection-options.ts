@@ -15,7 +15,7 @@ import {
 import { TLS } from '../tls-fields.ts';
 import { hostsOf, nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
 
-/** The connection to a PostgreSQL server: options of the `Client` of the package `pg`. @public */
+/** The parts of a URL of PostgreSQL: options of the `Client` of the package `pg`. @public */
 export interface PostgresqlConnection {
   /** Several are separated by commas, each with its own port if need be: `a,b:5433`. Default `localhost`. */
   readonly host?: string | undefined;
@@ -31,8 +31,8 @@ export interface PostgresqlConnection {
   readonly ssl?: boolean | object | undefined;
 }
 
-/** The field of a connection; {@link targetOf} checks its parts. */
-export const CONNECTION: OptionField = secret(
+/** The field of a URL; {@link targetOf} checks its parts. */
+export const URL_FIELD: OptionField = secret(
   required(
     field((value) => typeof value === 'string' || nameOfKind(value) === 'an object', 'a URL, pairs, or an object'),
   ),
@@ -46,12 +46,17 @@ const CONNECTION_FIELDS: OptionFields<PostgresqlConnection> = {
   ssl: TLS,
 };
 
-/** The servers of a connection. `what` names its function in errors, which leave its text out. */
-export function targetOf(connection: string | PostgresqlConnection, what: string, fail: OptionError): PgTarget {
-  if (typeof connection === 'string') return targetOfText(connection, what, fail);
-  checkOptions(`connection of ${what}`, connection, CONNECTION_FIELDS, fail);
-  const { user = '', database = user } = connection;
-  const hosts = hostsOf(definedOnly(connection));
+/** Options that may be a lone URL. */
+export function withUrl<Options>(given: string | Options): Options | { readonly url: string } {
+  return typeof given === 'string' ? { url: given } : given;
+}
+
+/** The servers of a URL. `what` names its function in errors, which leave its text out. */
+export function targetOf(url: string | PostgresqlConnection, what: string, fail: OptionError): PgTarget {
+  if (typeof url === 'string') return targetOfText(url, what, fail);
+  checkOptions(`url of ${what}`, url, CONNECTION_FIELDS, fail);
+  const { user = '', database = user } = url;
+  const hosts = hostsOf(definedOnly(url));
   return { hosts, name: nameOf(hosts, database) };
 }
 

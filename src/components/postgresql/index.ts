@@ -10,7 +10,7 @@ import { BOOLEAN, checkOptions, field, type OptionField, type OptionFields } fro
 import type { StateCall } from '../remote/observed-server.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
 import { invalidOptions, REMOTE_STORE_FIELDS, timeoutsOf } from '../remote/store-options.ts';
-import { CONNECTION, type PostgresqlConnection, targetOf } from './connection-options.ts';
+import { type PostgresqlConnection, targetOf, URL_FIELD, withUrl } from './connection-options.ts';
 import { PgServer } from './pg-server.ts';
 import { ddlOf, isSchemaName, SCHEMA_FORM } from './schema.ts';
 
@@ -20,7 +20,7 @@ export interface PostgresqlOptions {
    * A URL (`postgresql://user:password@host:5432/database?sslmode=verify-full`), pairs (`host=… user=…`), or its parts.
    * Of several hosts (`postgresql://user@a,b:5433/database`) the first one that is a primary is used.
    */
-  readonly connection: string | PostgresqlConnection;
+  readonly url: string | PostgresqlConnection;
   /** The schema that holds the state; sidecars that share it share state. Default `insidecar`. */
   readonly schema?: string | undefined;
   /** Whether missing tables and functions are created. Default: `true`. */
@@ -68,7 +68,7 @@ export function postgresqlDdl(schema: string = DEFAULT_SCHEMA): string {
 const SCHEMA: OptionField = field(isSchemaName, SCHEMA_FORM);
 const FIELDS: OptionFields<PostgresqlOptions> = {
   ...REMOTE_STORE_FIELDS,
-  connection: CONNECTION,
+  url: URL_FIELD,
   schema: SCHEMA,
   migrate: BOOLEAN,
   preparedStatements: BOOLEAN,
@@ -83,7 +83,7 @@ const DEFAULT_SCHEMA = 'insidecar';
  * healthy. Opening rejects with a `StateError`: `driver-missing`, `newer-format`, or `failed` for errors that retries
  * cannot fix, such as wrong credentials or a server that does not sync.
  *
- * @param given - the URL or pairs of the connection, or the options
+ * @param given - the URL or pairs, or the options
  * @example
  * ```ts
  * const state = postgresqlState('postgresql://app:secret@db.internal:5432/shop');
@@ -92,12 +92,12 @@ const DEFAULT_SCHEMA = 'insidecar';
  * @public
  */
 export function postgresqlState(given: string | PostgresqlOptions): StateDefinition {
-  const options = typeof given === 'string' ? { connection: given } : given;
+  const options: PostgresqlOptions = withUrl(given);
   checkOptions('options of postgresqlState', options, FIELDS, invalidOptions);
-  const { connection, schema = DEFAULT_SCHEMA, migrate = true, preparedStatements = true } = options;
+  const { url, schema = DEFAULT_SCHEMA, migrate = true, preparedStatements = true } = options;
   const { durability = 'synced', onCall } = options;
   const timeouts = timeoutsOf(options);
-  const names = { ...targetOf(connection, 'postgresqlState', invalidOptions), schema };
+  const names = { ...targetOf(url, 'postgresqlState', invalidOptions), schema };
   const { callTimeoutMs } = timeouts;
   const behaviour = { migrates: migrate, prepares: preparedStatements, durability, callTimeoutMs };
   const makeServer = (): PgServer => new PgServer({ ...names, ...behaviour });

@@ -4,7 +4,7 @@ import { checkOptions, invalidConfiguration, type OptionFields, TEXTS } from '..
 import { clearInterval, setInterval } from '../../util/timers.ts';
 import { LOCK_FIELDS } from '../lock-options.ts';
 import type { LockStore, LockStoreDefinition, LockStoreOptions, UnlockOutcome } from '../lock-store.ts';
-import { CONNECTION, type PostgresqlConnection, targetOf } from './connection-options.ts';
+import { type PostgresqlConnection, targetOf, URL_FIELD, withUrl } from './connection-options.ts';
 import { loadPg } from './driver.ts';
 import { PgLine, type PgLineDeps } from './pg-line.ts';
 import { TABLE_NAME, tableInSql } from './table-name.ts';
@@ -12,7 +12,7 @@ import { TABLE_NAME, tableInSql } from './table-name.ts';
 /** Options of {@link postgresqlLocks}. @public */
 export interface PostgresqlLocksOptions extends LockStoreOptions {
   /** A URL (`postgresql://user:password@host:5432/database`), pairs (`host=… user=…`), or its parts. */
-  readonly connection: string | PostgresqlConnection;
+  readonly url: string | PostgresqlConnection;
   /**
    * The table, created if it is missing: letters, digits and underscores, with a schema and a dot before them if need be.
    * Default `insidecar_lock`.
@@ -26,7 +26,7 @@ export interface PostgresqlLocksOptions extends LockStoreOptions {
 
 const FIELDS: OptionFields<PostgresqlLocksOptions> = {
   ...LOCK_FIELDS,
-  connection: CONNECTION,
+  url: URL_FIELD,
   table: TABLE_NAME,
   scopes: TEXTS,
   callTimeout: duration(1),
@@ -43,18 +43,20 @@ const MIGRATION_LOCK = '7021937582';
  * Locks in a table of PostgreSQL 13 or later. Needs the package `pg` 8. They expire by the server's clock.
  *
  * @param name - the name of the store in requests
+ * @param given - the URL or pairs, or the options
  * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
  * @example
  * ```ts
- * const components = [postgresqlLocks('locks', { connection: 'postgresql://app:secret@db.internal/shop' })];
+ * const components = [postgresqlLocks('locks', 'postgresql://app:secret@db.internal/shop')];
  * ```
  * @public
  */
-export function postgresqlLocks(name: string, options: PostgresqlLocksOptions): LockStoreDefinition {
+export function postgresqlLocks(name: string, given: string | PostgresqlLocksOptions): LockStoreDefinition {
+  const options: PostgresqlLocksOptions = withUrl(given);
   const what = `postgresqlLocks ${JSON.stringify(name)}`;
   checkOptions(`options of ${what}`, options, FIELDS);
-  const { connection, table = DEFAULT_TABLE, keyPrefix, scopes, callTimeout = DEFAULT_CALL_TIMEOUT_MS } = options;
-  const target = targetOf(connection, what, invalidConfiguration);
+  const { url, table = DEFAULT_TABLE, keyPrefix, scopes, callTimeout = DEFAULT_CALL_TIMEOUT_MS } = options;
+  const target = targetOf(url, what, invalidConfiguration);
   const load = (): ReturnType<typeof loadPg> => loadPg('pg', 'The component of type lock.postgresql');
   return {
     block: 'lock',

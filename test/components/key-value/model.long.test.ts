@@ -63,7 +63,7 @@ describe.runIf(hasSharedPostgresql())('PostgreSQL', () => {
       const schema = server.newPlace().replaceAll('-', '_');
       await server.sql(`CREATE SCHEMA ${schema}`);
       const place = version === 'v1' ? { tableName: `${schema}.state` } : { tablePrefix: `${schema}.` };
-      const options = { connection: server.connection, version, metadataTableName: `${schema}.meta`, ...place };
+      const options = { url: server.connection, version, metadataTableName: `${schema}.meta`, ...place };
       try {
         await compare(() => postgresqlStateStore('store', options).open(storeContext()));
       } finally {

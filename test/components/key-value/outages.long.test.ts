@@ -22,7 +22,7 @@ describe.each([
     start: () => startPostgresql(),
     store: (port: number): KeyValueDefinition =>
       postgresqlStateStore('store', {
-        connection: { host: '127.0.0.1', port, user: 'postgres', database: 'postgres' },
+        url: { host: '127.0.0.1', port, user: 'postgres', database: 'postgres' },
         callTimeout: 1_000,
       }),
   },

@@ -71,7 +71,7 @@ describe.runIf(hasBroker())('MQTT with other programs', () => {
     Other.connect(broker.url, { protocolVersion: 4, clientId: `daprd-${randomUUID()}`, clean: false });
   const start = (
     protocolVersion: 4 | 5,
-    subscriptions: readonly Omit<RouteSubscription, 'pubsubname'>[] = [],
+    subscriptions: readonly Omit<RouteSubscription, 'pubsubName'>[] = [],
     appId = `app-${randomUUID()}`,
   ): Promise<BrokerWorld> => BrokerWorld.start({ component: broker.define({ protocolVersion }), subscriptions, appId });
 

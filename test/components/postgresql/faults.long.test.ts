@@ -33,23 +33,23 @@ describe.runIf(hasPostgresql())('opening state in PostgreSQL', () => {
       /role "nobody-knows" does not exist/,
     ],
   ])('opening rejects: %s', async (_what, connection, message) => {
-    const opening = server.open({ connection: { ...connection, port: server.server.port } });
+    const opening = server.open({ url: { ...connection, port: server.server.port } });
     await expect(opening).rejects.toMatchObject({ kind: 'failed', message: expect.stringMatching(message) });
   });
 
   test('without the right to create, opening says what to run; afterwards it works', async () => {
     await server.sql('CREATE ROLE plain LOGIN');
     const connection = { host: '127.0.0.1', port: server.server.port, user: 'plain', database: 'postgres' };
-    await expect(server.open({ connection, schema })).rejects.toMatchObject({
+    await expect(server.open({ url: connection, schema })).rejects.toMatchObject({
       kind: 'failed',
       message: /permission denied/,
     });
-    await expect(server.open({ connection, schema, migrate: false })).rejects.toThrow('postgresqlDdl()');
+    await expect(server.open({ url: connection, schema, migrate: false })).rejects.toThrow('postgresqlDdl()');
     await server.sql(ddlOf(schema));
     await server.sql(
       `GRANT USAGE ON SCHEMA "${schema}" TO plain; GRANT ALL ON ALL TABLES IN SCHEMA "${schema}" TO plain`,
     );
-    await using store = await server.open({ connection, schema });
+    await using store = await server.open({ url: connection, schema });
     expect(await store.commit({ put: [put('a')] })).toBeGreaterThan(0);
   });
 
@@ -83,20 +83,20 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ],
   [
     'a time limit that no timer can have',
-    { connection: 'postgresql://h/d', operationTimeout: 2 ** 31 },
+    { url: 'postgresql://h/d', operationTimeout: 2 ** 31 },
     /^operationTimeout in options of postgresqlState is 2147483648: expected a whole number from 1 to 2147483647$/,
   ],
-  ['no connection', {}, /^connection in options of postgresqlState: expected a URL, pairs, or an object$/],
-  ['a connection of another kind', { connection: 7 }, /^connection in options of postgresqlState: expected a URL/],
+  ['no URL', {}, /^url in options of postgresqlState: expected a URL, pairs, or an object$/],
+  ['a URL of another kind', { url: 7 }, /^url in options of postgresqlState: expected a URL/],
   [
     'a port as text',
-    { connection: { port: '5432' } },
-    /^port in connection of postgresqlState is "5432": expected a whole/,
+    { url: { port: '5432' } },
+    /^port in url of postgresqlState is "5432": expected a whole/,
   ],
   [
     'a password that is none',
-    { connection: { password: 5 } },
-    /^password in connection of postgresqlState: expected a text or/,
+    { url: { password: 5 } },
+    /^password in url of postgresqlState: expected a text or/,
   ],
   [
     'an answer as text',

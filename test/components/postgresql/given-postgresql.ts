@@ -40,7 +40,7 @@ class GivenPostgresql implements AsyncDisposable {
 
   open({ schema = this.newPlace() }: { readonly schema?: string } = {}): Promise<StateStore> {
     const context = { clock: systemClock, logger: new RecordingLogger() };
-    return postgresqlState({ connection: this.#url, schema }).open(context);
+    return postgresqlState({ url: this.#url, schema }).open(context);
   }
 
   /** Runs statements beside the store. */

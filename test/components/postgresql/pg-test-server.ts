@@ -34,14 +34,14 @@ export class PgTestServer implements RemoteTestServer {
 
   open(options: Partial<PostgresqlOptions> = {}): Promise<StateStore> {
     const { logger } = this;
-    return postgresqlState({ connection: this.url(), schema: this.newPlace(), ...options }).open({
+    return postgresqlState({ url: this.url(), schema: this.newPlace(), ...options }).open({
       clock: systemClock,
       logger,
     });
   }
 
   openAt(place: string, port: number, timeouts: Timeouts = {}): Promise<StateStore> {
-    return this.open({ connection: this.url(port), schema: place, ...timeouts });
+    return this.open({ url: this.url(port), schema: place, ...timeouts });
   }
 
   /** Runs statements beside the store. */

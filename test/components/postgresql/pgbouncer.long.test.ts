@@ -21,7 +21,7 @@ describe.runIf(hasPostgresql() && hasPgbouncer())('state in PostgreSQL behind Pg
   });
 
   const open = (schema: string): Promise<StateStore> =>
-    server.open({ connection: server.url(bouncer.port), schema, preparedStatements: false });
+    server.open({ url: server.url(bouncer.port), schema, preparedStatements: false });
 
   for (const { name, run } of stateStoreConformance.filter((c) => c.name !== NEEDS_HINTS))
     test(name, () => {
@@ -47,7 +47,7 @@ describe.runIf(hasPostgresql() && hasPgbouncer())('state in PostgreSQL behind Pg
 
   test('with prepared statements, which PgBouncer before 1.21 lacks, the error names the option', async () => {
     const schema = server.newPlace();
-    const options = { connection: server.url(bouncer.port), schema };
+    const options = { url: server.url(bouncer.port), schema };
     const opening = Promise.all(Array.from({ length: 4 }, () => server.open(options))).then(async (stores) => {
       await Promise.all(stores.map((store) => store.commit({ put: [put('a')] })));
     });

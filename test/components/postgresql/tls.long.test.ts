@@ -39,7 +39,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL with TLS, a password and a 
   });
 
   const open = (connection: PostgresqlConnection | string, options: Partial<PostgresqlOptions> = {}) =>
-    postgresqlState({ connection, migrate: false, ...options }).open({
+    postgresqlState({ url: connection, migrate: false, ...options }).open({
       clock: systemClock,
       logger: new RecordingLogger(),
     });

@@ -60,7 +60,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when the server does not d
     await first.commit({ put: [put('a')] });
     const calls: StateCall[] = [];
     const connection = server.url().replace('postgres@', 'hasty@');
-    await using store = await server.open({ connection, schema, onCall: (call) => calls.push(call) });
+    await using store = await server.open({ url: connection, schema, onCall: (call) => calls.push(call) });
     const { Client } = await loadPg();
     const holder = new Client({ connectionString: server.url() });
     await holder.connect();

@@ -22,7 +22,7 @@ const ENGINES: readonly Engine[] = [
     start: () => startPostgresql(),
     state: (port) =>
       postgresqlState({
-        connection: `postgresql://postgres:secret@127.0.0.1:${port}/postgres`,
+        url: `postgresql://postgres:secret@127.0.0.1:${port}/postgres`,
         operationTimeout: 2_000,
       }),
   },
@@ -69,7 +69,7 @@ for (const { name, isThere, start, state } of ENGINES) {
       const runs: string[] = [];
       make({
         components: [durablePubSub('pubsub')],
-        subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }],
+        subscriptions: [{ pubsubName: 'pubsub', topic: 'orders', route: '/orders' }],
         app: {
           fetch: async (request: Request) => {
             if (request.method === 'POST') received.push(((await request.json()) as { readonly data: unknown }).data);

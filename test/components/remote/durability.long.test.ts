@@ -24,18 +24,18 @@ describe.runIf(hasPostgresql())('PostgreSQL', () => {
 
   test('with its defaults syncs each commit, and says so once', async () => {
     await using server = await startPostgresql(['synchronous_commit=off']);
-    const { store, said } = await opened(postgresqlState({ connection: at(server) }));
+    const { store, said } = await opened(postgresqlState({ url: at(server) }));
     await using _store = store;
     expect([store.durability, said]).toEqual(['synced', [['info', 'synced', 'fsync is on']]]);
   }, 60_000);
 
   test('without fsync is refused, unless its settings are accepted', async () => {
     await using server = await startPostgresql(['fsync=off']);
-    await expect(opened(postgresqlState({ connection: at(server) }))).rejects.toMatchObject({
+    await expect(opened(postgresqlState({ url: at(server) }))).rejects.toMatchObject({
       kind: 'failed',
       message: `A commit on PostgreSQL at 127.0.0.1:${server.port}/postgres may not be on disk when it resolves (fsync is off), and durability "synced" requires it. Change the server's settings, or accept them with durability: "server".`,
     });
-    const { store, said } = await opened(postgresqlState({ connection: at(server), durability: 'server' }));
+    const { store, said } = await opened(postgresqlState({ url: at(server), durability: 'server' }));
     await using _store = store;
     expect([store.durability, said]).toEqual(['none', [['warn', 'none', 'fsync is off']]]);
   }, 60_000);
@@ -126,7 +126,7 @@ describe.runIf(hasRedis())('Redis', () => {
 });
 
 test.each([
-  () => postgresqlState({ connection: 'postgresql://db', durability: 'none' as 'server' }),
+  () => postgresqlState({ url: 'postgresql://db', durability: 'none' as 'server' }),
   () => redisState({ url: 'redis://db', durability: 'none' as 'server' }),
 ])('durability is "synced" or "server"', (make) => {
   expect(make).toThrow(

@@ -93,7 +93,7 @@ for (const [name, isThere, start] of ENGINES) {
 }
 
 test.each([
-  () => postgresqlState({ connection: 'postgresql://db', onCall: 'me' as unknown as () => void }),
+  () => postgresqlState({ url: 'postgresql://db', onCall: 'me' as unknown as () => void }),
   () => redisState({ url: 'redis://db', onCall: 'me' as unknown as () => void }),
 ])('onCall is a function', (make) => {
   expect(make).toThrow(/^onCall in options of (postgresqlState|redisState) is "me": expected a function$/);

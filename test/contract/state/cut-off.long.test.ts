@@ -17,7 +17,7 @@ const inPostgresql =
   (version: 'v1' | 'v2') =>
   (name: string, port: number): KeyValueDefinition =>
     postgresqlStateStore(name, {
-      connection: `postgresql://postgres@127.0.0.1:${port}/postgres`,
+      url: `postgresql://postgres@127.0.0.1:${port}/postgres`,
       version,
       callTimeout: 10_000,
     });

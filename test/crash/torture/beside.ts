@@ -14,7 +14,7 @@ export function openBeside(torture: Torture): Promise<StateStore> {
 
 function stateOf({ engine, url, place }: Torture): StateDefinition {
   if (engine === 'embedded') return embeddedState({ path: url });
-  return engine === 'redis' ? redisState({ url, prefix: place }) : postgresqlState({ connection: url, schema: place });
+  return engine === 'redis' ? redisState({ url, prefix: place }) : postgresqlState({ url, schema: place });
 }
 
 /** The messages and one-shot jobs in the store. */

@@ -8,7 +8,7 @@ export function stateOf({ url, place, isUnfenced }) {
   if (url.startsWith('/')) return embeddedState({ path: url });
   const state = url.startsWith('redis')
     ? redisState({ url, prefix: place })
-    : postgresqlState({ connection: url, schema: place });
+    : postgresqlState({ url, schema: place });
   return isUnfenced ? unfenced(state) : state;
 }
 

@@ -96,7 +96,7 @@ export class FuzzedSidecar implements AsyncDisposable {
         memoryPubSub('guarded', { allowedTopics: ['orders'], protectedTopics: ['secret'] }),
       ],
       httpEndpoints: [{ name: 'backend', baseUrl: upstream.url }],
-      placement: { enabled: true },
+      dapr: { placement: { enabled: true } },
       // Without keys a sidecar believes what another one claims to be; with them nobody can claim to be another.
       identity: { keys: [{ secret: 'of-nobody-else-at-least-32-bytes-long' }] },
       deliveryTimeout: 2_000,

@@ -24,8 +24,6 @@ export interface JobOptions {
   readonly data?: unknown;
   /** How to treat an existing job of the same name. Default `fail`. */
   readonly ifExists?: IfJobExists | undefined;
-  /** The HTTP API's form of `ifExists`: `true` is `replace`, `false` is `fail`. Excludes `ifExists`. */
-  readonly overwrite?: boolean | undefined;
   /**
    * When and how often a run that failed is tried again. Default: that of the definition, else 3 retries, 1 second apart;
    * with an object, the defaults of {@link RetryOptions}.
@@ -34,7 +32,7 @@ export interface JobOptions {
 }
 
 /** A job to schedule with the function of its definition; the data are optional if their type allows `undefined`. @public */
-export type DefinedJobOptions<Input> = Omit<JobOptions, 'data' | 'overwrite'> & {
+export type DefinedJobOptions<Input> = Omit<JobOptions, 'data'> & {
   /** Stands for the `*` in the name of the definition. Default: none, for a name without `*`. */
   readonly id?: string | undefined;
 } & (undefined extends Input ? { readonly data?: Input } : { readonly data: Input });

@@ -5,8 +5,8 @@ import { inSchemaCase, type OnOtherCase } from '../../../util/schema-case.ts';
 import {
   type BulkSubscribeOptions,
   inList,
+  NAME,
   nameOf,
-  REQUIRED,
   REQUIRED_OF_RULES,
   type RefusedSubscription,
   type RouteSubscription,
@@ -19,6 +19,7 @@ import {
 
 /** A subscription in the list of an application, and in a resource file. `null` means absent. */
 export interface AppSubscription extends SharedFields {
+  readonly pubsubname: string;
   readonly bulkSubscribe?: {
     readonly enabled?: boolean | null;
     readonly maxMessagesCount?: number | null;
@@ -33,10 +34,12 @@ export interface AppSubscription extends SharedFields {
   readonly timeoutMs?: number | null;
 }
 
+const REQUIRED: readonly string[] = ['pubsubname', 'topic'];
 const SCHEMA = {
   type: 'object',
   required: REQUIRED,
   properties: {
+    pubsubname: NAME,
     ...SHARED,
     bulkSubscribe: {
       type: ['object', 'null'],
@@ -78,16 +81,17 @@ export function parseAppSubscriptions(
   const type = 'PROGRAMMATIC';
   return list.map((value, index) => {
     const problem = problemOf(value);
-    if (problem !== undefined) return inList({ ...nameOf(value), type, problem }, index);
+    if (problem !== undefined) return inList({ ...nameOf(value, 'pubsubname'), type, problem }, index);
     // The schema has checked it.
     return inList(specOf(inCodeForm(value as AppSubscription), type, subscriber), index);
   });
 }
 
 /** The same subscription as options in code. */
-export function inCodeForm({ bulkSubscribe, retry, timeoutMs, ...shared }: AppSubscription): RouteSubscription {
+export function inCodeForm({ pubsubname, bulkSubscribe, retry, timeoutMs, ...shared }: AppSubscription): RouteSubscription {
   const { maxRetries, initialDelayMs: delay, maxDelayMs: maxDelay, maxCrashes } = retry ?? {};
   return {
+    pubsubName: pubsubname,
     ...shared,
     ...(retry === undefined ? undefined : { retry: { maxRetries, delay, maxDelay }, maxCrashes }),
     ...(bulkSubscribe ? { bulkSubscribe: bulkInCode(bulkSubscribe) } : undefined),

@@ -20,7 +20,7 @@ export interface RouteRule {
 /** A subscription that delivers to routes of the application. @public */
 export interface RouteSubscription {
   /** The pub/sub component. */
-  readonly pubsubname: string;
+  readonly pubsubName: string;
   /** The topic. */
   readonly topic: string;
   /** The routes of messages: the first rule that matches, else the default. */
@@ -154,14 +154,13 @@ const rule = {
   required: REQUIRED_OF_RULES,
   properties: { match: { type: ['string', 'null'] }, path: { type: 'string' } } satisfies SchemasOf<RouteRule>,
 };
-export const REQUIRED: readonly string[] = ['pubsubname', 'topic'];
 
 /** The fields that have the same form in code and in the list of an application. */
-export type SharedFields = Omit<RouteSubscription, 'bulkSubscribe' | 'retry' | 'maxCrashes' | 'timeout'>;
+export type SharedFields = Omit<RouteSubscription, 'pubsubName' | 'bulkSubscribe' | 'retry' | 'maxCrashes' | 'timeout'>;
 
+export const NAME: Readonly<Record<string, unknown>> = { type: 'string', minLength: 1 };
 export const SHARED: SchemasOf<SharedFields> = {
-  pubsubname: { type: 'string', minLength: 1 },
-  topic: { type: 'string', minLength: 1 },
+  topic: NAME,
   route: { type: ['string', 'null'] },
   routes: {
     type: ['object', 'null'],
@@ -177,8 +176,9 @@ export const SHARED: SchemasOf<SharedFields> = {
 /** For options in code, where an unknown field is a mistake. */
 export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed({
   type: 'object',
-  required: REQUIRED,
+  required: ['pubsubName', 'topic'],
   properties: {
+    pubsubName: NAME,
     ...SHARED,
     bulkSubscribe: {
       type: 'object',
@@ -235,7 +235,7 @@ export function parseSubscription(
   subscriber: Subscriber,
 ): SubscriptionSpec | RefusedSubscription {
   const problem = problemInCode(value);
-  if (problem !== undefined) return { ...nameOf(value), type, problem };
+  if (problem !== undefined) return { ...nameOf(value, 'pubsubName'), type, problem };
   // The schema has checked it.
   return specOf(value as RouteSubscription, type, subscriber);
 }
@@ -246,12 +246,12 @@ export function specOf(
   type: SubscriptionType,
   { appId, wire }: Subscriber,
 ): SubscriptionSpec | RefusedSubscription {
-  const { pubsubname, topic, metadata, deadLetterTopic } = options;
+  const { pubsubName, topic, metadata, deadLetterTopic } = options;
   const raw = metadata?.['rawPayload'];
   const rawPayload = raw === undefined ? false : parseGoBoolean(raw);
   const rules = rulesOf(options);
   const group = options.group === appId ? '' : (options.group ?? '');
-  const name = { type, pubsubName: pubsubname, topic, group };
+  const name = { type, pubsubName, topic, group };
   if (rawPayload === undefined)
     return { ...name, problem: `metadata.rawPayload is ${JSON.stringify(raw)}: expected a boolean` };
   if (deadLetterTopic === topic)
@@ -272,11 +272,14 @@ export function specOf(
   };
 }
 
-/** As much of its name as can be read. */
-export function nameOf(value: unknown): { pubsubName: string; topic: string; group: string } {
-  const { pubsubname, topic, group } = Object(value) as Readonly<Record<string, unknown>>;
+/** As much of its name as can be read; `member` has that of the component. */
+export function nameOf(
+  value: unknown,
+  member: 'pubsubName' | 'pubsubname',
+): Pick<RefusedSubscription, 'pubsubName' | 'topic' | 'group'> {
+  const { [member]: pubsubName, topic, group } = Object(value) as Readonly<Record<string, unknown>>;
   const text = (name: unknown): string => (typeof name === 'string' ? name : '');
-  return { pubsubName: text(pubsubname), topic: text(topic), group: text(group) };
+  return { pubsubName: text(pubsubName), topic: text(topic), group: text(group) };
 }
 
 function rulesOf({ route, routes }: RouteSubscription): RouteRule[] {

@@ -12,7 +12,7 @@ import {
   type BindingResponse,
 } from '../../binding.ts';
 import { BINDING_FIELDS, commonParts } from '../../binding-options.ts';
-import { CONNECTION, type PostgresqlConnection, targetOf } from '../connection-options.ts';
+import { type PostgresqlConnection, targetOf, URL_FIELD, withUrl } from '../connection-options.ts';
 import { loadPg, type PgResult } from '../driver.ts';
 import { PgLine, type PgLineDeps } from '../pg-line.ts';
 import { jsonOfColumn } from './json-of-result.ts';
@@ -20,7 +20,7 @@ import { jsonOfColumn } from './json-of-result.ts';
 /** Options of {@link postgresqlBinding}. @public */
 export interface PostgresqlBindingOptions extends BindingOptions {
   /** A URL (`postgresql://user:password@host:5432/database`), pairs (`host=… user=…`), or its parts. */
-  readonly connection: string | PostgresqlConnection;
+  readonly url: string | PostgresqlConnection;
   /** The time limit of an attempt to connect and of a statement. Default `20s`. */
   readonly timeout?: Duration | undefined;
   /** The most connections. Default 4. */
@@ -31,7 +31,7 @@ export interface PostgresqlBindingOptions extends BindingOptions {
 
 const FIELDS: OptionFields<PostgresqlBindingOptions> = {
   ...BINDING_FIELDS,
-  connection: CONNECTION,
+  url: URL_FIELD,
   timeout: duration(1),
   maxConnections: whole(1, 100),
 };
@@ -52,18 +52,20 @@ const DEFAULT_CONNECTIONS = 4;
  * server are shown by their SQLSTATE alone: their texts have parts of the statement and of the data.
  *
  * @param name - the name in requests
+ * @param given - the URL or pairs, or the options
  * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
  * @example
  * ```ts
- * const components = [postgresqlBinding('db', { connection: 'postgresql://app:secret@db.internal/shop' })];
+ * const components = [postgresqlBinding('db', 'postgresql://app:secret@db.internal/shop')];
  * ```
  * @public
  */
-export function postgresqlBinding(name: string, options: PostgresqlBindingOptions): BindingDefinition {
+export function postgresqlBinding(name: string, given: string | PostgresqlBindingOptions): BindingDefinition {
+  const options: PostgresqlBindingOptions = withUrl(given);
   const what = `postgresqlBinding ${JSON.stringify(name)}`;
   checkOptions(`options of ${what}`, options, FIELDS);
-  const { connection, timeout, maxConnections = DEFAULT_CONNECTIONS } = options;
-  const target = targetOf(connection, what, invalidConfiguration);
+  const { url, timeout, maxConnections = DEFAULT_CONNECTIONS } = options;
+  const target = targetOf(url, what, invalidConfiguration);
   const load = (): ReturnType<typeof loadPg> => loadPg('pg', 'The component of type bindings.postgresql');
   const callTimeoutMs = msOf(timeout) ?? DEFAULT_TIMEOUT_MS;
   return {

@@ -9,7 +9,7 @@ import {
   TEXTS,
 } from '../../../util/option-fields.ts';
 import type { ConfigurationStoreDefinition } from '../../configuration-store.ts';
-import { CONNECTION, type PostgresqlConnection, targetOf } from '../connection-options.ts';
+import { type PostgresqlConnection, targetOf, URL_FIELD } from '../connection-options.ts';
 import { loadPg } from '../driver.ts';
 import { TABLE_NAME } from '../table-name.ts';
 import { PgConfiguration } from './pg-configuration.ts';
@@ -17,7 +17,7 @@ import { PgConfiguration } from './pg-configuration.ts';
 /** Options of {@link postgresqlConfiguration}. @public */
 export interface PostgresqlConfigurationOptions {
   /** A URL (`postgresql://user:password@host:5432/database`), pairs (`host=… user=…`), or its parts. */
-  readonly connection: string | PostgresqlConnection;
+  readonly url: string | PostgresqlConnection;
   /**
    * The table, with the columns `key`, `value`, `version` and `metadata`: letters, digits and underscores, with a schema
    * and a dot before them if need be. Upper case is lower case, as in SQL.
@@ -34,7 +34,7 @@ export interface PostgresqlConfigurationOptions {
 const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 
 const FIELDS: OptionFields<PostgresqlConfigurationOptions> = {
-  connection: CONNECTION,
+  url: URL_FIELD,
   table: required(TABLE_NAME),
   notifyChannel: TEXT,
   scopes: TEXTS,
@@ -51,9 +51,9 @@ const FIELDS: OptionFields<PostgresqlConfigurationOptions> = {
  * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
  * @example
  * ```ts
- * const connection = 'postgresql://app:secret@db.internal/shop';
+ * const url = 'postgresql://app:secret@db.internal/shop';
  * const components = [
- *   postgresqlConfiguration('settings', { connection, table: 'settings', notifyChannel: 'settings' }),
+ *   postgresqlConfiguration('settings', { url, table: 'settings', notifyChannel: 'settings' }),
  * ];
  * ```
  * @public
@@ -64,8 +64,8 @@ export function postgresqlConfiguration(
 ): ConfigurationStoreDefinition {
   const what = `postgresqlConfiguration ${JSON.stringify(name)}`;
   checkOptions(`options of ${what}`, options, FIELDS);
-  const { connection, table, notifyChannel, scopes, callTimeout = DEFAULT_CALL_TIMEOUT_MS } = options;
-  const target = targetOf(connection, what, invalidConfiguration);
+  const { url, table, notifyChannel, scopes, callTimeout = DEFAULT_CALL_TIMEOUT_MS } = options;
+  const target = targetOf(url, what, invalidConfiguration);
   const load = (): ReturnType<typeof loadPg> => loadPg('pg', 'The component of type configuration.postgresql');
   return {
     block: 'configuration',

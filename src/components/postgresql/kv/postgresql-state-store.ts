@@ -16,7 +16,7 @@ import type { KeyValueDefinition, StateStoreOptions } from '../../key-value.ts';
 import { checkStoreOptions } from '../../key-value-options.ts';
 import { openAtOnce } from '../../remote/open-at-once.ts';
 import { FORMAT_STORE_FIELDS, stateDefinition, TIMEOUT } from '../../state-definition.ts';
-import { CONNECTION, type PostgresqlConnection, targetOf } from '../connection-options.ts';
+import { type PostgresqlConnection, targetOf, URL_FIELD, withUrl } from '../connection-options.ts';
 import { loadPg } from '../driver.ts';
 import { FORMATS, type FormatVersion } from './formats.ts';
 import { KvServer } from './kv-server.ts';
@@ -26,7 +26,7 @@ import { parseTableName, TABLE_FORM, type TableName, tableBeside } from './table
 /** Options of {@link postgresqlStateStore}. @public */
 export interface PostgresqlStateStoreOptions extends StateStoreOptions {
   /** As in {@link PostgresqlOptions}. */
-  readonly connection: string | PostgresqlConnection;
+  readonly url: string | PostgresqlConnection;
   /** The form of the values: `v1` of Dapr's component type has `jsonb`, `v2` bytes. Default `v2`. */
   readonly version?: 'v1' | 'v2' | undefined;
   /** `v1`: the table, with a schema and a dot if it is not found without. Default `state`. */
@@ -50,7 +50,7 @@ export interface PostgresqlStateStoreOptions extends StateStoreOptions {
 const TABLE = text(TABLE_FORM);
 const FIELDS: OptionFields<PostgresqlStateStoreOptions> = {
   ...FORMAT_STORE_FIELDS,
-  connection: CONNECTION,
+  url: URL_FIELD,
   version: choice('v1', 'v2'),
   tableName: TABLE,
   tablePrefix: field((value) => typeof value === 'string', TABLE_FORM),
@@ -79,24 +79,29 @@ const DEFAULTS = {
  * `v1` keeps JSON as `jsonb`, which drops the order of members and refuses U+0000.
  *
  * @param name - the name of the store in requests
+ * @param options - the URL or pairs, or the options
  * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
  * @example
  * ```ts
- * const store = postgresqlStateStore('orders', { connection: 'postgresql://app:secret@db.internal:5432/shop' });
+ * const store = postgresqlStateStore('orders', 'postgresql://app:secret@db.internal:5432/shop');
  * const sidecar = new Sidecar({ appId: 'orders', components: [store] });
  * ```
  * @public
  */
-export function postgresqlStateStore(name: string, options: PostgresqlStateStoreOptions): KeyValueDefinition {
+export function postgresqlStateStore(
+  name: string,
+  options: string | PostgresqlStateStoreOptions,
+): KeyValueDefinition {
+  const stated: PostgresqlStateStoreOptions = withUrl(options);
   const component = `postgresqlStateStore ${JSON.stringify(name)}`;
   const what = `options of ${component}`;
-  checkStoreOptions(what, options, FIELDS);
-  const given = { ...DEFAULTS, ...definedOnly(options) };
+  checkStoreOptions(what, stated, FIELDS);
+  const given = { ...DEFAULTS, ...definedOnly(stated) };
   const { version, maxConnections, tablePrefix } = given;
   const [callTimeoutMs, cleanupIntervalMs] = [msOf(given.callTimeout), msOf(given.cleanupInterval)];
   const tables = tablesOf(given, what);
   const keys = keysOf(version, tablePrefix);
-  const { hosts, name: serverName } = targetOf(given.connection, component, invalidConfiguration);
+  const { hosts, name: serverName } = targetOf(given.url, component, invalidConfiguration);
   const makeServer = (): KvServer =>
     new KvServer({
       hosts,
@@ -107,7 +112,7 @@ export function postgresqlStateStore(name: string, options: PostgresqlStateStore
       prepares: given.preparedStatements,
       callTimeoutMs,
     });
-  return stateDefinition({ name, type: 'state.postgresql', version }, options, async (context) => {
+  return stateDefinition({ name, type: 'state.postgresql', version }, stated, async (context) => {
     // A package that is not installed is an error of the start: it would look like a server that is down for ever.
     await loadPg();
     const settings = { name, version, server: makeServer(), callTimeoutMs, cleanupKey: keys.cleanup };

@@ -197,8 +197,8 @@ describe('options', () => {
     [{ nameResolution: { dns: { template: 'sidecar.local', port: 1 } } }, 'template'],
     [{ nameResolution: { dns: { template: '{appId}.{zone}', port: 1 } } }, 'template'],
     [{ nameResolution: { dns: { template: '{appId}', port: 0 } } }, 'port'],
-    [{ placement: { actorTypes: [''] } }, 'actorTypes'],
-    [{ placement: { enabled: 'yes' } }, 'enabled'],
+    [{ dapr: { placement: { actorTypes: [''] } } }, 'actorTypes'],
+    [{ dapr: { placement: { enabled: 'yes' } } }, 'enabled'],
   ])('refuses %j', (options, named) => {
     const make = (): unknown => new Sidecar({ appId: 'shop', ...(options as Partial<SidecarOptions>) });
     expect(make).toThrow(

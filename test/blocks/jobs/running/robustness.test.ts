@@ -34,7 +34,7 @@ describe('jobs that change while they run', () => {
 
   test.each<[what: string, change: (jobs: Jobs) => Promise<unknown>]>([
     ['deleted', (jobs) => jobs.delete('job')],
-    ['replaced', (jobs) => jobs.schedule('job', { dueTime: '1h', overwrite: true })],
+    ['replaced', (jobs) => jobs.schedule('job', { dueTime: '1h', ifExists: 'replace' })],
     ['paused', (jobs) => jobs.pause('job')],
   ])('a job that runs without a pause can be %s', async (_what, change) => {
     const store = new KeptStore();
@@ -63,7 +63,7 @@ describe('jobs that change while they run', () => {
     world.run = (data) => (data === 'old' ? hold.passed : undefined);
     await world.sidecar.jobs.schedule('job', { schedule: '@every 1s', repeats: 1, data: 'old' });
     await world.clock.advance('1s');
-    await world.sidecar.jobs.schedule('job', { dueTime: '1s', data: 'new', overwrite: true });
+    await world.sidecar.jobs.schedule('job', { dueTime: '1s', data: 'new', ifExists: 'replace' });
     await world.clock.advance('5s');
     expect(world.seen.map(({ data }) => data)).toEqual(['old']);
     hold.open();
@@ -81,7 +81,7 @@ describe('jobs that change while they run', () => {
     world.run = (data) => (data === 0 ? hold.passed : undefined);
     await world.sidecar.jobs.schedule('job', { dueTime: '1s', data: 0 });
     await world.clock.advance('1s');
-    for (const data of [1, 2]) await world.sidecar.jobs.schedule('job', { dueTime: '0s', data, overwrite: true });
+    for (const data of [1, 2]) await world.sidecar.jobs.schedule('job', { dueTime: '0s', data, ifExists: 'replace' });
     hold.open();
     await world.clock.advance('1m');
     expect(world.seen.map(({ data, at }) => [data, at.slice(17)])).toEqual([
@@ -97,7 +97,7 @@ describe('jobs that change while they run', () => {
       await world.sidecar.jobs.schedule('debounced', {
         dueTime: `${3600 + (index % 50)}s`,
         data: index,
-        overwrite: true,
+        ifExists: 'replace',
       });
     expect(await world.store.size()).toBe(2);
     await world.clock.advance('2h');
@@ -110,7 +110,7 @@ describe('jobs that change while they run', () => {
     const results = await Promise.allSettled(all);
     expect(results.filter(({ status }) => status === 'fulfilled').length).toBe(1);
     const replaced = Array.from({ length: 20 }, (_, data) =>
-      world.sidecar.jobs.schedule('job', { dueTime: `${data + 1}s`, data, overwrite: true }),
+      world.sidecar.jobs.schedule('job', { dueTime: `${data + 1}s`, data, ifExists: 'replace' }),
     );
     await Promise.all(replaced);
     await world.clock.advance('1m');
@@ -122,7 +122,7 @@ describe('jobs that change while they run', () => {
     await using world = await jobsWorld();
     world.run = async (data) => {
       if ((data as number) < 3)
-        await world.sidecar.jobs.schedule('chain', { dueTime: '1m', data: (data as number) + 1, overwrite: true });
+        await world.sidecar.jobs.schedule('chain', { dueTime: '1m', data: (data as number) + 1, ifExists: 'replace' });
     };
     await world.sidecar.jobs.schedule('chain', { dueTime: '1m', data: 1 });
     await world.clock.advance('10m');

@@ -142,7 +142,7 @@ describe('jobs run', () => {
     await using world = await jobsWorld();
     const data = { text: 'ä'.repeat(100_000) };
     await world.sidecar.jobs.schedule('large', { schedule: '@every 1s', repeats: 2, data });
-    await world.sidecar.jobs.schedule('large', { schedule: '@every 1s', repeats: 2, data, overwrite: true });
+    await world.sidecar.jobs.schedule('large', { schedule: '@every 1s', repeats: 2, data, ifExists: 'replace' });
     expect(await world.store.size()).toBe(3);
     expect((await world.sidecar.jobs.get('large'))?.data).toEqual(data);
     await world.clock.advance('2s');

@@ -54,7 +54,7 @@ test.each([
       app: { fetch: receive },
       subscriptions: [
         {
-          pubsubname: 'pubsub',
+          pubsubName: 'pubsub',
           topic: 'orders',
           routes: { rules: [{ match: LONG, path: '/long' }], default: '/other' },
         },

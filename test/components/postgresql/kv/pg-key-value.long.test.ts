@@ -30,7 +30,7 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
 
   const open = (version: 'v1' | 'v2', more: Partial<PostgresqlStateStoreOptions> = {}): Promise<KeyValueStore> => {
     const place = version === 'v1' ? { tableName: `${schema}.state_one` } : { tablePrefix: `${schema}.two_` };
-    const options = { connection: server.connection, version, metadataTableName: `${schema}.meta`, ...place, ...more };
+    const options = { url: server.connection, version, metadataTableName: `${schema}.meta`, ...place, ...more };
     return postgresqlStateStore('store', options).open(storeContext(app));
   };
   const list = async (store: KeyValueStore, prefix: string, after?: string): Promise<readonly string[]> =>
@@ -178,7 +178,7 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
 
   test('a schema that is not there, and wrong credentials, are errors of the start', async () => {
     await expect(open('v2', { tablePrefix: 'nowhere_at_all.' })).rejects.toThrow('nowhere_at_all');
-    await expect(open('v2', { connection: server.connection.replace(/\/[^/]*$/, '/none_such') })).rejects.toThrow(
+    await expect(open('v2', { url: server.connection.replace(/\/[^/]*$/, '/none_such') })).rejects.toThrow(
       'none_such',
     );
   });
