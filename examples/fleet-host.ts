@@ -20,7 +20,7 @@ const quiet: Logger = {
 };
 const state = url.startsWith('redis')
   ? redisState({ url, prefix: place })
-  : postgresqlState({ connection: url, schema: place });
+  : postgresqlState({ url: url, schema: place });
 const sidecar = new Sidecar({ appId: 'fleet', components: [durablePubSub('pubsub')], state, logger: quiet });
 const tell = (kind: string, what: string, id: string): void => {
   // The one that asked may have gone.

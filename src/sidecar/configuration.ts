@@ -23,8 +23,7 @@ export function configurationOf(options: ResolvedOptions): Readonly<Record<strin
     components,
     subscriptions,
   } = options;
-  const { invocation, jobs, workflows, resiliency, accessControl, api, cors, allowedHosts, dapr } =
-    options;
+  const { invocation, jobs, workflows, resiliency, accessControl, api, cors, allowedHosts, dapr } = options;
   const { address, identity, secrets, state, wire, telemetry } = options;
   const shown: Shown = {
     ...{ appId, namespace, bodyLimitBytes, headLimitBytes, subscriptions },

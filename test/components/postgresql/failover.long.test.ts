@@ -49,7 +49,10 @@ function urlOf(...ports: readonly number[]): string {
 
 function open(connection: string, options: Partial<PostgresqlOptions> = {}): Promise<StateStore> {
   const logger = new RecordingLogger();
-  return postgresqlState({ url: connection, operationTimeout: 30_000, ...options }).open({ clock: systemClock, logger });
+  return postgresqlState({ url: connection, operationTimeout: 30_000, ...options }).open({
+    clock: systemClock,
+    logger,
+  });
 }
 
 describe.runIf(hasPostgresql())('state in PostgreSQL, when a standby takes over', () => {

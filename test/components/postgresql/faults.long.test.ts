@@ -88,16 +88,8 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ],
   ['no URL', {}, /^url in options of postgresqlState: expected a URL, pairs, or an object$/],
   ['a URL of another kind', { url: 7 }, /^url in options of postgresqlState: expected a URL/],
-  [
-    'a port as text',
-    { url: { port: '5432' } },
-    /^port in url of postgresqlState is "5432": expected a whole/,
-  ],
-  [
-    'a password that is none',
-    { url: { password: 5 } },
-    /^password in url of postgresqlState: expected a text or/,
-  ],
+  ['a port as text', { url: { port: '5432' } }, /^port in url of postgresqlState is "5432": expected a whole/],
+  ['a password that is none', { url: { password: 5 } }, /^password in url of postgresqlState: expected a text or/],
   [
     'an answer as text',
     { connection: 'postgresql://h/d', migrate: 'no' },

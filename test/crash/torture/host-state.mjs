@@ -6,9 +6,7 @@ import { redisState } from 'insidecar/redis';
 /** The state that a host uses. */
 export function stateOf({ url, place, isUnfenced }) {
   if (url.startsWith('/')) return embeddedState({ path: url });
-  const state = url.startsWith('redis')
-    ? redisState({ url, prefix: place })
-    : postgresqlState({ url, schema: place });
+  const state = url.startsWith('redis') ? redisState({ url, prefix: place }) : postgresqlState({ url, schema: place });
   return isUnfenced ? unfenced(state) : state;
 }
 

@@ -88,7 +88,13 @@ export function parseAppSubscriptions(
 }
 
 /** The same subscription as options in code. */
-export function inCodeForm({ pubsubname, bulkSubscribe, retry, timeoutMs, ...shared }: AppSubscription): RouteSubscription {
+export function inCodeForm({
+  pubsubname,
+  bulkSubscribe,
+  retry,
+  timeoutMs,
+  ...shared
+}: AppSubscription): RouteSubscription {
   const { maxRetries, initialDelayMs: delay, maxDelayMs: maxDelay, maxCrashes } = retry ?? {};
   return {
     pubsubName: pubsubname,

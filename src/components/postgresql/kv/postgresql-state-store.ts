@@ -88,10 +88,7 @@ const DEFAULTS = {
  * ```
  * @public
  */
-export function postgresqlStateStore(
-  name: string,
-  options: string | PostgresqlStateStoreOptions,
-): KeyValueDefinition {
+export function postgresqlStateStore(name: string, options: string | PostgresqlStateStoreOptions): KeyValueDefinition {
   const stated: PostgresqlStateStoreOptions = withUrl(options);
   const component = `postgresqlStateStore ${JSON.stringify(name)}`;
   const what = `options of ${component}`;

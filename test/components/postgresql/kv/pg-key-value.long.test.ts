@@ -178,9 +178,7 @@ describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", (
 
   test('a schema that is not there, and wrong credentials, are errors of the start', async () => {
     await expect(open('v2', { tablePrefix: 'nowhere_at_all.' })).rejects.toThrow('nowhere_at_all');
-    await expect(open('v2', { url: server.connection.replace(/\/[^/]*$/, '/none_such') })).rejects.toThrow(
-      'none_such',
-    );
+    await expect(open('v2', { url: server.connection.replace(/\/[^/]*$/, '/none_such') })).rejects.toThrow('none_such');
   });
 
   test("reads and writes Dapr's rows of version 1, which reads ours", async () => {
