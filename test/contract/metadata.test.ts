@@ -37,7 +37,7 @@ describe('metadata: get', () => {
   test('features of the options are listed', async () => {
     await using world = await startWorld({ components: [], discovery: [], dapr: { features: ['One', 'Two'] } });
     expect((await read(world))['enabledFeatures']).toEqual(['One', 'Two']);
-    expect(world.sidecar.settings()['features']).toEqual(['One', 'Two']);
+    expect(world.sidecar.settings()['dapr']).toMatchObject({ features: ['One', 'Two'] });
   });
 
   test('state that is not in memory has its type and durability', async () => {

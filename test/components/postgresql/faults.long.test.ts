@@ -72,13 +72,13 @@ describe.runIf(hasPostgresql())('opening state in PostgreSQL', () => {
 });
 
 test.each<[what: string, options: unknown, message: RegExp]>([
-  ['an unknown option', { connection: 'postgresql://h/d', shema: 'x' }, /shema.*schema/],
-  ['no connection string', { connection: 'db.internal', schema: 'x' }, /must be a URL .* or pairs/],
-  ['a password in a broken URL', { connection: 'postgresql://app:secret@[/d' }, /must be a URL/],
-  ['a schema that is too long', { connection: 'postgresql://h/d', schema: 'x'.repeat(54) }, /1 to 53 bytes/],
+  ['an unknown option', { url: 'postgresql://h/d', shema: 'x' }, /shema.*schema/],
+  ['no connection string', { url: 'db.internal', schema: 'x' }, /must be a URL .* or pairs/],
+  ['a password in a broken URL', { url: 'postgresql://app:secret@[/d' }, /must be a URL/],
+  ['a schema that is too long', { url: 'postgresql://h/d', schema: 'x'.repeat(54) }, /1 to 53 bytes/],
   [
     'a time limit of nothing',
-    { connection: 'postgresql://h/d', callTimeout: 0 },
+    { url: 'postgresql://h/d', callTimeout: 0 },
     /^callTimeout in options of postgresqlState is 0: expected/,
   ],
   [
@@ -92,10 +92,10 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ['a password that is none', { url: { password: 5 } }, /^password in url of postgresqlState: expected a text or/],
   [
     'an answer as text',
-    { connection: 'postgresql://h/d', migrate: 'no' },
+    { url: 'postgresql://h/d', migrate: 'no' },
     /^migrate in .* is "no": expected true or false$/,
   ],
-  ['ports that do not fit the hosts', { connection: 'host=a,b,c port=1,2 password=secret' }, /must be a URL/],
+  ['ports that do not fit the hosts', { url: 'host=a,b,c port=1,2 password=secret' }, /must be a URL/],
 ])('postgresqlState() refuses %s', (_what, options, message) => {
   const make = (): unknown => postgresqlState(options as PostgresqlOptions);
   expect(make).toThrow(message);
