@@ -133,7 +133,7 @@ describe.each(WIRES)('calls of actors, wire %s', (wire) => {
     await using world = await actorsWorld({
       wire,
       configuration: { entities: ['Cart', 'Box'] },
-      placement: { enabled: true },
+      dapr: { placement: { enabled: true } },
     });
     await world.call('Cart/a/method/m');
     const { json } = await world.send('GET', '/v1.0/metadata');
