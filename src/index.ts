@@ -73,6 +73,8 @@ export type {
 export type {
   BulkSubscribeOptions,
   DeliveryContext,
+  DeliveryLimits,
+  DeliveryRate,
   MessageHandler,
   RouteRule,
   RouteSubscription,

@@ -1,8 +1,7 @@
 /**
- * In order for each customer, customers beside each other: as many topics as there are lanes, one message of each at a
- * time. Run with `npx tsx examples/tasks/3-in-order.ts`.
+ * In order for each customer, customers beside each other: their payments have a key. Run with
+ * `npx tsx examples/tasks/3-in-order.ts`.
  */
-import { createHash } from 'node:crypto';
 import { defineSubscription, defineTopic, memoryPubSub, Sidecar } from 'insidecar';
 
 interface Payment {
@@ -10,22 +9,18 @@ interface Payment {
   readonly amount: number;
 }
 
-// Their number stays: another one would send a customer's next message to another lane.
-const lanes = Array.from({ length: 8 }, (_lane, number) => defineTopic<Payment>(`payments-${number}`));
-const laneOf = (customer: string) => lanes[(createHash('sha1').update(customer).digest()[0] ?? 0) % lanes.length];
+const payments = defineTopic<Payment>('payments');
+const pay = defineSubscription(payments, { order: 'key' }, ({ customer, amount }) =>
+  console.log(`${customer} pays ${amount}`),
+);
 
 const sidecar = new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')] });
-for (const lane of lanes)
-  sidecar.register(
-    defineSubscription(lane, { concurrency: 1 }, ({ customer, amount }) => console.log(`${customer} pays ${amount}`)),
-  );
+sidecar.register(pay);
 await sidecar.start();
 for (const payment of [
   { customer: 'Ada', amount: 1 },
   { customer: 'Ada', amount: 2 },
   { customer: 'Bob', amount: 3 },
-]) {
-  const lane = laneOf(payment.customer);
-  if (lane !== undefined) await sidecar.pubsub.publish(lane, payment);
-}
+])
+  await sidecar.pubsub.publish(payments, payment, { key: payment.customer });
 await sidecar.stop();

@@ -1,10 +1,14 @@
-/** Limits of how many at a time, for each process. Run with `npx tsx examples/tasks/8-limits.ts`. */
+/**
+ * Limits: how many at a time in each process; and of messages, how many in a time and for each key in all processes. Run
+ * with `npx tsx examples/tasks/8-limits.ts`.
+ */
 import { defineSubscription, defineTopic, memoryPubSub, Sidecar } from 'insidecar';
 
 const mails = defineTopic<{ to: string }>('mails');
 let running = 0;
 let most = 0;
-const send = defineSubscription(mails, { concurrency: 2 }, async () => {
+const limits = { concurrency: 2, perKey: 1, rate: { max: 50, per: '1s' } } as const;
+const send = defineSubscription(mails, limits, async () => {
   most = Math.max(most, ++running);
   await new Promise((resolve) => setTimeout(resolve, 10));
   running--;
@@ -18,6 +22,9 @@ const sidecar = new Sidecar({
 });
 sidecar.register(send);
 await sidecar.start();
-for (let n = 0; n < 20; n++) await sidecar.pubsub.publish(mails, { to: `user${n}@example.org` });
+for (let n = 0; n < 20; n++) {
+  const to = `user${n % 5}@example.org`;
+  await sidecar.pubsub.publish(mails, { to }, { key: to });
+}
 await sidecar.stop();
 console.log(`at most ${most} at a time`);

@@ -1,6 +1,9 @@
 import type { Clock, Timer } from '../util/clock.ts';
 import { type Link, Linked } from '../util/linked.ts';
+import { keyOf } from './ordering-key.ts';
 import type { ComponentSubscription, ConsumerOptions, Delivery, Message } from './pubsub.ts';
+import { type Rate, RateWindow } from './rate-window.ts';
+import type { KeyLimit } from './ready-messages.ts';
 
 /** A message queued for one group. */
 export interface DispatchedMessage {
@@ -38,6 +41,11 @@ export class Dispatcher<Entry extends DispatchedMessage> {
   #scheduled = false;
   #isServed = false;
   #isPaused = false;
+  #rate: RateWindow | undefined;
+  /** Set while the rate is reached. */
+  #rateTimer: Timer | undefined;
+  /** How many messages of one key the queue may have with consumers. */
+  readonly keys: KeyLimit = { perKey: Number.POSITIVE_INFINITY };
 
   constructor(queue: MessageQueue<Entry>) {
     this.queue = queue;
@@ -58,7 +66,8 @@ export class Dispatcher<Entry extends DispatchedMessage> {
 
   /** How many messages the consumers have room for now. */
   get room(): number {
-    return this.#consumers.reduce((sum, { room }) => sum + room, 0);
+    const room = this.#consumers.reduce((sum, consumer) => sum + consumer.room, 0);
+    return this.#rate === undefined ? room : this.#rate.left(room);
   }
 
   /** How many messages the consumers have in flight at most. */
@@ -84,13 +93,42 @@ export class Dispatcher<Entry extends DispatchedMessage> {
   join(options: ConsumerOptions, clock: Clock, onLeave: () => void): ComponentSubscription {
     const consumer = new Consumer(this, options, clock, () => {
       this.#consumers.splice(this.#consumers.indexOf(consumer), 1);
+      this.#updateLimits(clock);
       onLeave();
       this.updateServed();
     });
     this.#consumers.push(consumer);
+    this.#updateLimits(clock);
     this.updateServed();
     this.wake();
     return consumer;
+  }
+
+  /** The limits are those of the group: of several consumers, the strictest ones count. */
+  #updateLimits(clock: Clock): void {
+    this.keys.perKey = Math.min(...this.#consumers.map(({ perKey }) => perKey));
+    if (this.#consumers.length === 0) {
+      this.#rateTimer?.cancel();
+      this.#rateTimer = undefined;
+      // What was handed out still counts for the next consumer.
+      return;
+    }
+    const rates = this.#consumers.flatMap(({ rate }) => rate ?? []);
+    const [rate] = rates.sort((one, other) => one.max / one.perMs - other.max / other.perMs);
+    if (rate === undefined) this.#rate = undefined;
+    else if (rate.max !== this.#rate?.rate.max || rate.perMs !== this.#rate.rate.perMs)
+      this.#rate = new RateWindow(rate, clock);
+  }
+
+  /** Whether the rate allows no message now; has it looked at again when it does. */
+  #isRateReached(clock: Clock): boolean {
+    const waitMs = this.#rate?.waitMs ?? 0;
+    if (waitMs === 0) return false;
+    this.#rateTimer ??= clock.setTimeout(() => {
+      this.#rateTimer = undefined;
+      this.wake();
+    }, waitMs);
+    return true;
   }
 
   /** Updates whether there are consumers that are not paused. */
@@ -114,8 +152,10 @@ export class Dispatcher<Entry extends DispatchedMessage> {
     const batches = new Map<Consumer<Entry>, Delivery[]>();
     for (;;) {
       const consumer = this.#isPaused ? undefined : this.#freeConsumer();
-      const entry = consumer && this.queue.shift();
-      if (consumer === undefined || entry === undefined) break;
+      if (consumer === undefined || this.#isRateReached(consumer.clock)) break;
+      const entry = this.queue.shift();
+      if (entry === undefined) break;
+      this.#rate?.take();
       this.#served = consumer;
       const batch = batches.get(consumer);
       if (batch === undefined) batches.set(consumer, [consumer.begin(entry)]);
@@ -136,14 +176,18 @@ export class Dispatcher<Entry extends DispatchedMessage> {
   }
 }
 
+/** Messages that wait for their retry while their key waits for them do not count in flight, up to this number. */
+const MAX_HELD = 1_000;
+
 class Consumer<Entry extends DispatchedMessage> implements ComponentSubscription {
   readonly deliver: ConsumerOptions['deliver'];
   readonly #dispatcher: Dispatcher<Entry>;
   readonly #options: ConsumerOptions;
-  readonly #clock: Clock;
+  readonly clock: Clock;
   readonly #leave: () => void;
   readonly #inFlight = new Linked<HandedOut<Entry>>();
-  #heldBack: Timer | undefined;
+  /** Messages that wait for their retry in their places. */
+  readonly #heldBack = new Map<HandedOut<Entry>, Timer>();
   #paused: boolean;
   #closed = false;
 
@@ -151,7 +195,7 @@ class Consumer<Entry extends DispatchedMessage> implements ComponentSubscription
     this.deliver = options.deliver;
     this.#dispatcher = dispatcher;
     this.#options = options;
-    this.#clock = clock;
+    this.clock = clock;
     this.#leave = leave;
     this.#paused = options.paused;
   }
@@ -169,11 +213,27 @@ class Consumer<Entry extends DispatchedMessage> implements ComponentSubscription
   }
 
   get room(): number {
-    return this.isFree ? this.#options.maxInFlight - this.#inFlight.size : 0;
+    return this.isFree ? this.#options.maxInFlight - this.#atWork : 0;
   }
 
   get isFree(): boolean {
-    return !this.#paused && !this.#closed && this.#inFlight.size < this.#options.maxInFlight;
+    return !this.#paused && !this.#closed && this.#atWork < this.#options.maxInFlight;
+  }
+
+  /** How many messages count in flight. */
+  get #atWork(): number {
+    const held = this.#options.ordered ? 0 : Math.min(this.#heldBack.size, MAX_HELD);
+    return this.#inFlight.size - held;
+  }
+
+  /** How many messages of a key may be in flight. */
+  get perKey(): number {
+    const { order, perKey = Number.POSITIVE_INFINITY } = this.#options;
+    return order === 'key' ? 1 : perKey;
+  }
+
+  get rate(): Rate | undefined {
+    return this.#options.rate;
   }
 
   /** Begins the delivery of a message. */
@@ -193,14 +253,15 @@ class Consumer<Entry extends DispatchedMessage> implements ComponentSubscription
 
   retry(delivery: HandedOut<Entry>, delayMs: number): Promise<void> {
     if (delivery.place?.isIn !== true) return SETTLED;
-    if (this.#options.ordered) return this.#holdBack(delivery, delayMs);
+    const { ordered, order } = this.#options;
+    if (ordered || (order === 'key' && keyOf(delivery.message) !== undefined)) return this.#holdBack(delivery, delayMs);
     this.#takeOut(delivery);
-    const delayed = this.#dispatcher.queue.delay(delivery.entry, delayMs, this.#clock);
+    const delayed = this.#dispatcher.queue.delay(delivery.entry, delayMs, this.clock);
     this.#dispatcher.wake();
     return delayed;
   }
 
-  /** Keeps the message in flight until the delay is over, so that no other overtakes it. */
+  /** Keeps the message in its place until the delay is over, so that no other of its group, or of its key, overtakes it. */
   #holdBack(delivery: HandedOut<Entry>, delayMs: number): Promise<void> {
     const recorded = this.#dispatcher.queue.hold(delivery.entry, delayMs);
     const putBack = (): void => {
@@ -208,7 +269,10 @@ class Consumer<Entry extends DispatchedMessage> implements ComponentSubscription
       this.#dispatcher.queue.unshift(delivery.entry);
       this.#dispatcher.wake();
     };
-    this.#heldBack = this.#clock.setTimeout(() => void recorded.then(putBack, putBack), delayMs);
+    const timer = this.clock.setTimeout(() => void recorded.then(putBack, putBack), delayMs);
+    this.#heldBack.set(delivery, timer);
+    // Its place is free for a message of another key.
+    this.#dispatcher.wake();
     return recorded;
   }
 
@@ -216,7 +280,9 @@ class Consumer<Entry extends DispatchedMessage> implements ComponentSubscription
     if (place?.isIn === true) entry.attempts = attempt - 1;
   }
 
-  #takeOut({ place }: HandedOut<Entry>): boolean {
+  #takeOut(delivery: HandedOut<Entry>): boolean {
+    const { place } = delivery;
+    if (this.#heldBack.size > 0) this.#heldBack.delete(delivery);
     return place !== undefined && this.#inFlight.delete(place);
   }
 
@@ -234,7 +300,8 @@ class Consumer<Entry extends DispatchedMessage> implements ComponentSubscription
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#heldBack?.cancel();
+    for (const timer of this.#heldBack.values()) timer.cancel();
+    this.#heldBack.clear();
     const unsettled = this.#inFlight.take().reverse();
     for (const { entry } of unsettled) this.#dispatcher.queue.unshift(entry);
     this.#leave();

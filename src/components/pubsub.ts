@@ -112,6 +112,15 @@ export interface ConsumerOptions {
    * process promise it for the group; those on brokers say in their documents whether it holds for several processes.
    */
   readonly ordered: boolean;
+  /**
+   * Whether to deliver the messages of a key in order of publication, one at a time, a retried message before later ones
+   * of its key. The key is `partitionKey` of the metadata, or `__key`; messages without one are free. Default: no order.
+   */
+  readonly order?: 'key' | undefined;
+  /** Max unsettled messages of a key at a time, in all processes that share the component. Default: no limit. */
+  readonly perKey?: number | undefined;
+  /** The most messages to hand out in any span of `perMs`, in all processes that share the component. Default: no limit. */
+  readonly rate?: { readonly max: number; readonly perMs: number } | undefined;
   /** Whether to start paused: the group exists and collects messages, but none is delivered before `resume()`. */
   readonly paused: boolean;
   /** Called with messages as they arrive; must not throw. */
@@ -165,12 +174,20 @@ export interface TopicScopes {
 /** The use of a topic: to publish to it, dead letters included, or to subscribe to it. @public */
 export type TopicUse = 'publish' | 'subscribe';
 
+/** An option of subscriptions that not every component can keep over all its processes. @public */
+export type DeliveryLimit = 'order' | 'perKey' | 'rate';
+
 /** An unopened pub/sub component, as passed to a sidecar. @public */
 export interface PubSubDefinition extends ComponentDefinition {
   /** The building block; that of a definition that names none. */
   readonly block?: 'pubsub' | undefined;
   /** The topics that applications may use. */
   readonly topics: TopicScopes;
+  /**
+   * The options of subscriptions that it keeps over all processes that share it, see {@link ConsumerOptions}.
+   * Subscriptions with others are refused. Default: none.
+   */
+  readonly limits?: readonly DeliveryLimit[] | undefined;
   /**
    * The applications with this definition, in any sidecar, whose subscriptions are not known yet. Absent: the sidecars
    * that share a state store share the component. @internal

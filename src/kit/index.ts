@@ -53,6 +53,7 @@ export type {
   ComponentSubscription,
   ConsumerOptions,
   Delivery,
+  DeliveryLimit,
   PublishFailure,
   PubSubComponent,
   PubSubDefinition,

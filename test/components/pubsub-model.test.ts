@@ -6,6 +6,7 @@ import { memoryPubSub } from '../../src/components/memory/memory-pubsub.ts';
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
 import type {
   ComponentSubscription,
+  ConsumerOptions,
   Delivery,
   PubSubComponent,
   PubSubDefinition,
@@ -80,6 +81,9 @@ interface Fate {
   wasParked: boolean;
 }
 
+/** How messages are handed out: with an order or a limit for each of three keys. */
+type Limits = Pick<ConsumerOptions, 'order' | 'perKey'>;
+
 interface Member {
   subscription: ComponentSubscription | undefined;
   isPaused: boolean;
@@ -93,16 +97,22 @@ class Model {
   readonly store = new FailingStore({ clock: this.clock, logger: silent });
   readonly #definition: PubSubDefinition;
   readonly #canFail: boolean;
+  readonly #limits: Limits;
   readonly #fates = new Map<string, Fate>();
+  readonly #firsts = new Map<string, number>();
   #members: Member[] = [];
   #component!: PubSubComponent;
   #published = 0;
+  #isMoving = false;
+  /** How often a member has left. */
+  #leaves = 0;
   #isDraining = false;
   #problem: unknown;
 
-  constructor(definition: PubSubDefinition, canFail: boolean) {
+  constructor(definition: PubSubDefinition, canFail: boolean, limits: Limits) {
     this.#definition = definition;
     this.#canFail = canFail;
+    this.#limits = limits;
   }
 
   async open(): Promise<void> {
@@ -133,6 +143,7 @@ class Model {
     assert.ok(queues !== undefined);
     await queues.addGroup(PARKED).catch(() => undefined);
     if (to === QUEUE) for (const fate of this.#fates.values()) this.#unparked(fate);
+    this.#isMoving = true;
     await queues
       .redeliver(from, {}, ({ message }) => ({ to, message: { ...message, topic: to.topic } }))
       .catch((error: unknown) => assert.match(String(error), /on fire|has no group/));
@@ -140,6 +151,7 @@ class Model {
     const parked = new Set<string>();
     for (const status of await queues.status(PARKED.topic))
       for (const { message } of (await queues.read(status, { limit: 100_000 })).entries) parked.add(message.id);
+    this.#isMoving = false;
     for (const [id, fate] of this.#fates) {
       const isParked = parked.has(id);
       if (!isParked) continue;
@@ -176,7 +188,7 @@ class Model {
         if (this.#isDraining) this.acknowledge(delivery);
       }
     };
-    const options = { topic: 't', group: 'app', maxInFlight, ordered: false, paused: false, deliver };
+    const options = { topic: 't', group: 'app', maxInFlight, ordered: false, paused: false, deliver, ...this.#limits };
     this.#members.push(member);
     try {
       member.subscription = await this.#component.subscribe(options);
@@ -205,7 +217,13 @@ class Model {
     assert.ok(!member.isPaused, 'a paused consumer was handed a message');
     assert.ok(this.clock.now() >= fate.notBefore, `message ${id} came before its delay was over`);
     assert.ok(delivery.attempt > fate.retries && delivery.attempt <= fate.handedOut + 1, `attempt of message ${id}`);
-    if (fate.handedOut === 0 && !fate.wasParked) {
+    this.#checkKey(id);
+    if (
+      fate.handedOut === 0 &&
+      !fate.wasParked &&
+      this.#limits.order === undefined &&
+      this.#limits.perKey === undefined
+    ) {
       assert.ok(Number(id) > member.lastFresh, `message ${id} came after one that was published later`);
       member.lastFresh = Number(id);
     }
@@ -213,6 +231,32 @@ class Model {
     fate.inFlight = delivery;
     member.inFlight.set(id, delivery);
     assert.ok(member.inFlight.size <= member.maxInFlight, 'more in flight than asked for');
+  }
+
+  /** Of each key, no more at a time than its limit; with an order, none before an earlier one is done. */
+  #checkKey(id: string): void {
+    const { order, perKey = order === 'key' ? 1 : undefined } = this.#limits;
+    if (perKey === undefined) return;
+    const inFlight = this.#members.flatMap((member) =>
+      [...member.inFlight.keys()].filter((one) => keyOf(one) === keyOf(id)),
+    );
+    assert.ok(inFlight.length < perKey, `message ${id} came beside ${inFlight.join()}`);
+    // While an operator moves messages, it is not known which of them are parked already.
+    if (order === undefined || this.#isMoving || this.#fates.get(id)?.wasParked === true) return;
+    const first = this.#firstOf(keyOf(id));
+    assert.ok(first === undefined || Number(id) <= first, `message ${id} came before ${first} of its key was done`);
+  }
+
+  /** The first message of a key that is not done. */
+  #firstOf(key: string): number | undefined {
+    const isOver = (id: number): boolean => {
+      const { isDone = true, isAsked = true, wasParked = true } = this.#fates.get(String(id)) ?? {};
+      return isDone || isAsked || wasParked;
+    };
+    let first = this.#firsts.get(key) ?? Number(key);
+    while (first < this.#published && isOver(first)) first += KEYS;
+    this.#firsts.set(key, first);
+    return first < this.#published ? first : undefined;
   }
 
   async #publish(count: number): Promise<void> {
@@ -228,7 +272,7 @@ class Model {
         isParked: false,
         wasParked: false,
       });
-    const messages = ids.map((id) => textMessage('t', id, { id }));
+    const messages = ids.map((id) => textMessage('t', id, { id, metadata: { partitionKey: keyOf(id) } }));
     const failed = await this.#component.publish(messages).catch(() => ids.map((_, index) => ({ index })));
     for (const { index } of failed) this.#fates.delete(ids[index] ?? '');
   }
@@ -243,9 +287,10 @@ class Model {
     if (delayMs === undefined) this.acknowledge(delivery);
     else {
       const notBefore = this.clock.now() + delayMs;
+      const leaves = this.#leaves;
       const retried = (): void => {
         fate.retries = Math.max(fate.retries, delivery.attempt);
-        fate.notBefore = notBefore;
+        if (this.#limits.order === undefined || leaves === this.#leaves) fate.notBefore = notBefore;
       };
       // Recorded or not, it does not come before its time while the group has consumers; after that it may.
       delivery.retry(delayMs).then(retried, () => undefined);
@@ -281,6 +326,10 @@ class Model {
   }
 
   #left(member: Member): void {
+    // A message that holds up its key waits with its consumer, and no longer than that.
+    this.#leaves++;
+    if (this.#limits.order === 'key')
+      for (const fate of this.#fates.values()) fate.notBefore = Number.NEGATIVE_INFINITY;
     for (const id of member.inFlight.keys()) {
       const fate = this.#fates.get(id);
       if (fate !== undefined) fate.inFlight = undefined;
@@ -324,6 +373,13 @@ class Model {
   }
 }
 
+const KEYS = 3;
+
+/** The key of a message. */
+function keyOf(id: string): string {
+  return String(Number(id) % KEYS);
+}
+
 const pick = fc.nat(50);
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('publish' as const), count: fc.integer({ min: 1, max: 6 }) }) },
@@ -344,10 +400,10 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), times: fc.integer({ min: 1, max: 4 }) }) },
 );
 
-async function check(make: () => PubSubDefinition, canFail: boolean): Promise<void> {
+async function check(make: () => PubSubDefinition, canFail: boolean, limits: Limits = {}): Promise<void> {
   const commands = fc.array(command, { maxLength: 60, size: 'max' });
   const property = fc.asyncProperty(commands, fc.boolean(), async (all, afterRestart) => {
-    const model = new Model(make(), canFail);
+    const model = new Model(make(), canFail, limits);
     await model.open();
     await model.run({ kind: 'join', maxInFlight: 2 });
     for (const one of all) await model.run(one);
@@ -360,4 +416,10 @@ describe('pub/sub components against a model: nothing lost, nothing twice, nothi
   test('in memory', () => check(() => memoryPubSub('pubsub'), false));
   test('durable', () => check(() => durablePubSub('pubsub'), false));
   test('durable, on a store that fails now and then', () => check(() => durablePubSub('pubsub'), true));
+
+  describe.each<Limits>([{ order: 'key' }, { perKey: 1 }, { perKey: 2 }])('with %j', (limits) => {
+    test('in memory', () => check(() => memoryPubSub('pubsub'), false, limits));
+    test('durable', () => check(() => durablePubSub('pubsub'), false, limits));
+    test('durable, on a store that fails now and then', () => check(() => durablePubSub('pubsub'), true, limits));
+  });
 });

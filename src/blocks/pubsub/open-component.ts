@@ -15,5 +15,5 @@ export async function openComponent(
   const [inbound, outbound] = [resiliency.forComponent(name, 'inbound'), resiliency.forComponent(name, 'outbound')];
   const opened = new OutsidePubSub(await definition.open(context));
   const component = outbound === undefined ? opened : new ResilientPubSub(opened, outbound);
-  return { name, component, access: context, topics, topicProblem, inbound };
+  return { name, component, access: context, topics, topicProblem, definition, inbound };
 }

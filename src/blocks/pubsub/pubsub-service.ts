@@ -12,6 +12,7 @@ import { parseAppSubscriptions, REQUIRED_NAMES, withKnownNames } from './deliver
 import { AppSubscriptions } from './delivery/app-subscriptions.ts';
 import type { EventClass, MakeDeliver } from './delivery/code-handler.ts';
 import type { DeliveryDeps } from './delivery/delivery-deps.ts';
+import { limitProblem } from './delivery/limit-problem.ts';
 import type { SubscriptionState } from './delivery/precedence.ts';
 import {
   parseSubscription,
@@ -181,6 +182,8 @@ export class PubSubService implements BlockService {
       throw pubsubNotFound(pubsubName, NO_METADATA, { hint: hintInCode('subscribe', spec, known) });
     }
     if (!maySubscribe(topic, appId, definition.topics)) throw topicForbidden({ appId, pubsubName, topic });
+    const limit = limitProblem(spec, definition);
+    if (limit !== undefined) throw new SidecarError('ERR_CONFIGURATION', limit);
     const problem = definition.topicProblem?.(topic, 'subscribe');
     if (problem !== undefined) throw subscribeFailed(spec, new Error(problem));
     return spec;

@@ -27,6 +27,7 @@ import {
   checkBulkOptions,
   checkPublishOptions,
   metadataOf,
+  metadataOfEntry,
   type PublishOptions,
 } from './publishing/publish-options.ts';
 import { checkTopic, type TopicDefinition } from './publishing/topic.ts';
@@ -156,7 +157,9 @@ export class PubSub {
       const target = this.#service.targetInCode(destination, metadata, true);
       const { address } = target;
       const limitBytes = maxBulkPubBytes(metadata, pubsubName);
-      const publishes = entries.map(({ entryId, event, contentType, metadata: own }) => {
+      const publishes = entries.map((entry) => {
+        const { entryId, event, contentType } = entry;
+        const own = metadataOfEntry(entry);
         const merged = own === undefined ? metadata : mergedMetadata(metadata, own);
         const rules = publishRules(merged, pubsubName);
         const encoded = encodeData(event, { contentType, rawPayload: rules.rawPayload }, address);

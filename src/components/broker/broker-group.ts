@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../util/clock.ts';
-import { Deque } from '../../util/deque.ts';
 import { type Link, Linked } from '../../util/linked.ts';
 import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
 import type { ComponentSubscription, ConsumerOptions, Message } from '../pubsub.ts';
+import { ReadyMessages } from '../ready-messages.ts';
 import type { Held, Line, LineOptions, LineReceiver, Received, Unsettled } from './line.ts';
 
 /** The most messages that are fetched ahead of those in flight. */
@@ -49,7 +49,7 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
   readonly #dispatcher = new Dispatcher<HeldEntry<Handle>>(this);
   readonly #entries = new Linked<HeldEntry<Handle>>();
   readonly #byKey = new Map<string, HeldEntry<Handle>>();
-  #ready = new Deque<HeldEntry<Handle>>();
+  readonly #ready = new ReadyMessages<HeldEntry<Handle>>(this.#dispatcher.keys);
   /** The keys of messages that were settled after their connection had gone. */
   readonly #awaited = new Set<string>();
   #delayed = 0;
@@ -73,7 +73,10 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
   }
 
   get window(): number {
-    return this.#ordered > 0 ? 1 : this.#maxInFlight + Math.min(this.#maxInFlight, MAX_AHEAD);
+    if (this.#ordered > 0) return 1;
+    // Messages that wait for others of their key must not keep those of other keys away.
+    const isKeyed = this.#dispatcher.keys.perKey < Number.POSITIVE_INFINITY;
+    return this.#maxInFlight + (isKeyed ? MAX_AHEAD : Math.min(this.#maxInFlight, MAX_AHEAD));
   }
 
   get room(): number {
@@ -148,7 +151,7 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
   #takeAll(): HeldEntry<Handle>[] {
     const entries = [...this.#entries];
     for (const entry of entries) this.#forget(entry);
-    this.#ready = new Deque();
+    this.#ready.clear();
     this.#awaited.clear();
     return entries;
   }
@@ -227,6 +230,7 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
       this.#forget(entry);
       return DONE;
     }
+    this.#ready.end(entry);
     entry.state = 'delayed';
     this.#delayed++;
     entry.retry = this.#clock.setTimeout(() => this.#retry(entry), delayMs);
@@ -264,6 +268,7 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
   }
 
   #forget(entry: HeldEntry<Handle>): void {
+    this.#ready.end(entry);
     if (entry.link === undefined || !this.#entries.delete(entry.link)) return;
     if (entry.key !== undefined && this.#byKey.get(entry.key) === entry) this.#byKey.delete(entry.key);
     if (entry.state === 'delayed') this.#endDelay(entry);

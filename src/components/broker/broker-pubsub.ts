@@ -51,6 +51,7 @@ export interface BrokerDeps<Handle> {
   /** Checked by `checkBrokerOptions`. */
   readonly options: BrokerOptions;
   readonly topicProblem?: PubSubDefinition['topicProblem'];
+  readonly limits?: PubSubDefinition['limits'];
   /** Makes the client. Must not wait for the broker. */
   readonly connect: (context: ComponentContext) => BrokerClient<Handle> | Promise<BrokerClient<Handle>>;
 }
@@ -59,7 +60,7 @@ export const DEFAULT_PUBLISH_TIMEOUT_MS = 5_000;
 
 /** The definition of a pub/sub component on a broker. */
 export function brokerDefinition<Handle>(deps: BrokerDeps<Handle>): PubSubDefinition {
-  const { name, type, options, topicProblem, connect } = deps;
+  const { name, type, options, topicProblem, limits, connect } = deps;
   const { scopes, publishTimeout = DEFAULT_PUBLISH_TIMEOUT_MS } = options;
   const { publishingScopes, subscriptionScopes, allowedTopics, protectedTopics } = options;
   return {
@@ -74,6 +75,7 @@ export function brokerDefinition<Handle>(deps: BrokerDeps<Handle>): PubSubDefini
     },
     ...(scopes === undefined ? {} : { scopes }),
     ...(topicProblem === undefined ? {} : { topicProblem }),
+    ...(limits === undefined ? {} : { limits }),
     // Groups belong to the broker: nothing is kept for applications that are still to come.
     expected: new Expected(),
     open: async (context) => new BrokerPubSub(await connect(context), context, msOf(publishTimeout)),

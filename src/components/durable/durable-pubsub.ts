@@ -78,6 +78,7 @@ export function durablePubSub(name: string, options: DurablePubSubOptions = {}):
     type: 'pubsub.durable',
     version: 'v1',
     topics,
+    limits: ['order', 'perKey', 'rate'],
     ...(scopes === undefined ? {} : { scopes }),
     open: async (context) => new BrokerAccess(await brokerOf(context), context),
   };

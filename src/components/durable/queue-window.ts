@@ -1,10 +1,13 @@
 import { keyAfter } from '../../state/keys.ts';
 import type { PageSize } from '../../state/page.ts';
-import { Deque } from '../../util/deque.ts';
+import { type KeyLimit, ReadyMessages } from '../ready-messages.ts';
 import type { StoredMessage } from './stored-message.ts';
 
 /** How far a queue reads ahead. */
 export const READ_AHEAD: PageSize = { limit: 512, maxBytes: 4 * 1024 * 1024 };
+
+/** Messages that wait for others of their key do not count as read ahead, up to this number. */
+const MAX_PARKED = 4_096;
 
 /** Sorts after every key. */
 const NONE = '\uffff';
@@ -31,7 +34,7 @@ const FULL_RESCAN_MS = 300_000;
  * as caught up.
  */
 export class QueueWindow {
-  readonly #ready = new Deque<StoredMessage>();
+  readonly #ready: ReadyMessages<StoredMessage>;
   /** The bytes of the data of ready messages. */
   #readyBytes = 0;
   readonly #loaded = new Set<string>();
@@ -51,6 +54,10 @@ export class QueueWindow {
   #markedAt = Number.NEGATIVE_INFINITY;
   #rescannedAllAt = Number.NEGATIVE_INFINITY;
 
+  constructor(keys: Readonly<KeyLimit> = { perKey: Number.POSITIVE_INFINITY }) {
+    this.#ready = new ReadyMessages(keys);
+  }
+
   get scanKey(): string {
     return this.#scanKey;
   }
@@ -62,11 +69,16 @@ export class QueueWindow {
 
   /** Whether few messages are ready. */
   get isShort(): boolean {
-    return this.#ready.length < READ_AHEAD.limit / 2 && this.#readyBytes < READ_AHEAD.maxBytes / 2;
+    return this.#count < READ_AHEAD.limit / 2 && this.#readyBytes < READ_AHEAD.maxBytes / 2;
   }
 
   get #isFull(): boolean {
-    return this.#ready.length >= READ_AHEAD.limit || this.#readyBytes >= READ_AHEAD.maxBytes;
+    return this.#count >= READ_AHEAD.limit || this.#readyBytes >= READ_AHEAD.maxBytes;
+  }
+
+  /** How many messages are read ahead. */
+  get #count(): number {
+    return this.#ready.length - Math.min(this.#ready.parked, MAX_PARKED);
   }
 
   isLoaded(key: string): boolean {
@@ -96,9 +108,14 @@ export class QueueWindow {
   /** Puts a message back at the front, unless it was taken out of the queue meanwhile. */
   unshift(entry: StoredMessage): void {
     const { key } = entry;
-    if (!this.#loaded.has(key) || this.#settled.has(key) || this.#withheld.has(key)) return;
+    if (!this.#loaded.has(key) || this.#settled.has(key) || this.#withheld.has(key)) return this.#ready.end(entry);
     this.#ready.unshift(entry);
     this.#readyBytes += entry.message.data.length;
+  }
+
+  /** A message that was taken occupies its ordering key no longer. */
+  end(entry: StoredMessage): void {
+    this.#ready.end(entry);
   }
 
   /** The store has no message under this key any more. */
@@ -200,7 +217,7 @@ export class QueueWindow {
 
   /** Forgets everything but the publishes under way. */
   clear(): void {
-    while (this.#ready.shift() !== undefined);
+    this.#ready.clear();
     this.#readyBytes = 0;
     this.#loaded.clear();
     this.#settled.clear();

@@ -213,6 +213,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   }
 
   remove(entry: StoredMessage): Promise<void> {
+    this.#ahead.end(entry);
     return this.#settlements.record({ delete: [entry.key] }, entry.tenure.signal).then(
       () => this.#onRemoved(entry),
       (error: unknown) => {
@@ -233,6 +234,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   }
 
   async delay(entry: StoredMessage, delayMs: number, clock: Clock): Promise<void> {
+    this.#ahead.end(entry);
     if (this.#ahead.isOutdated(entry)) return this.#onEnd(entry);
     const dueAt = Math.ceil(clock.now() + delayMs);
     const key = this.#deps.layout.delayed(dueAt, entry.number);

@@ -25,7 +25,7 @@ export interface ReadAheadDeps {
   /** Notes work that a test waits for; call the returned function at its end. */
   readonly track: (what: string) => () => void;
   /** Woken when messages can be handed out. */
-  readonly dispatcher: Pick<Dispatcher<StoredMessage>, 'capacity' | 'wake'>;
+  readonly dispatcher: Pick<Dispatcher<StoredMessage>, 'capacity' | 'keys' | 'wake'>;
 }
 
 /**
@@ -34,7 +34,7 @@ export interface ReadAheadDeps {
  */
 export class ReadAhead {
   readonly #deps: ReadAheadDeps;
-  readonly #window = new QueueWindow();
+  readonly #window: QueueWindow;
   #tenure: AbortController | undefined;
   #clock: Clock | undefined;
   readonly #delayed: DelayedMessages;
@@ -45,6 +45,7 @@ export class ReadAhead {
   constructor(deps: ReadAheadDeps) {
     this.#deps = deps;
     const { store, layout, dispatcher } = deps;
+    this.#window = new QueueWindow(dispatcher.keys);
     this.#delayed = new DelayedMessages({
       ...{ store, layout },
       load: async (tenure, scan) => {
@@ -132,6 +133,11 @@ export class ReadAhead {
   /** The message is no longer in the store under this key. */
   forget({ key, tenure }: StoredMessage): void {
     if (tenure === this.#tenure) this.#window.forget(key);
+  }
+
+  /** A message that was taken occupies its ordering key no longer. */
+  end(entry: StoredMessage): void {
+    this.#window.end(entry);
   }
 
   /** Messages are being taken out of the queue: they are not handed out any more. */

@@ -97,6 +97,8 @@ export class RedeliveryGuard {
 
   /** Deletes the copy of a settled message. */
   async removeCopy(copy: StoredMessage): Promise<void> {
+    this.#deps.ahead.end(copy);
+    this.#deps.dispatcher.wake();
     await this.#deps.settlements.record({ delete: [copy.key] }, copy.tenure.signal);
     this.#deps.ahead.forget(copy);
   }

@@ -43,6 +43,8 @@ export function kafkaPubSub(name: string, options: KafkaPubSubOptions): PubSubDe
   return brokerDefinition({
     ...{ name, type: 'pubsub.kafka', options },
     topicProblem,
+    // A key has one partition, and a partition one consumer.
+    limits: ['order', 'perKey'],
     connect: async (context) => new KafkaClient({ kafka: await loadKafka(), settings, context }),
   });
 }

@@ -1,6 +1,7 @@
 import { foreignMessage } from '../broker/foreign-message.ts';
 import type { Received } from '../broker/line.ts';
 import { encodeHeader, parseHeader } from '../broker/message-header.ts';
+import { KEY_NAMES } from '../ordering-key.ts';
 import { type Message, NO_METADATA } from '../pubsub.ts';
 import type { FetchedRecord, OutgoingRecord } from './driver.ts';
 import { topicProblem } from './names.ts';
@@ -8,8 +9,6 @@ import type { PartitionOffsets } from './partition-offsets.ts';
 
 /** The header with what a record does not carry. */
 const HEADER = 'insidecar';
-/** The names of metadata that are the record's key, as in Dapr. */
-const KEY_NAMES: readonly string[] = ['partitionKey', '__key'];
 /** Room for the fixed parts of a record and its batch. */
 const FIXED_BYTES = 128;
 

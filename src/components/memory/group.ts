@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../util/clock.ts';
-import { Deque } from '../../util/deque.ts';
 import { type DispatchedMessage, Dispatcher, type MessageQueue } from '../dispatcher.ts';
 import type { ComponentSubscription, ConsumerOptions, Message } from '../pubsub.ts';
 import type { QueueEntry } from '../queue-access.ts';
+import { ReadyMessages } from '../ready-messages.ts';
 import { ABANDONED_AFTER_MS } from '../retention.ts';
 import type { HeldMessages } from './broker.ts';
 
@@ -27,7 +27,7 @@ export class MemoryGroup implements MessageQueue<MemoryMessage> {
   /** When all its dead letters were last looked at for their age. */
   lookedAt: number = Number.NEGATIVE_INFINITY;
   readonly #held: HeldMessages;
-  readonly #ready = new Deque<MemoryMessage>();
+  readonly #ready = new ReadyMessages<MemoryMessage>(this.dispatcher.keys);
   readonly #delayed = new Map<MemoryMessage, Delay>();
   #dropped = false;
   /** Since when it has no consumers, by the clock of the last one. */
@@ -126,7 +126,9 @@ export class MemoryGroup implements MessageQueue<MemoryMessage> {
     else this.#ready.unshift(entry);
   }
 
-  remove({ message }: MemoryMessage): Promise<void> {
+  remove(entry: MemoryMessage): Promise<void> {
+    const { message } = entry;
+    this.#ready.end(entry);
     this.#held.messages--;
     this.#held.bytes -= message.data.length;
     return DONE;
@@ -134,6 +136,7 @@ export class MemoryGroup implements MessageQueue<MemoryMessage> {
 
   delay(entry: MemoryMessage, delayMs: number, clock: Clock): Promise<void> {
     if (this.#dropped) return this.remove(entry);
+    this.#ready.end(entry);
     const dueAt = clock.now() + delayMs;
     this.#delayed.set(entry, { dueAt, timer: this.hasConsumers ? this.#startTimer(entry, dueAt, clock) : undefined });
     return DONE;

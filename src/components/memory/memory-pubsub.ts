@@ -66,6 +66,7 @@ export function memoryPubSub(name: string, options: MemoryPubSubOptions = {}): P
     type: 'pubsub.in-memory',
     version: 'v1',
     topics,
+    limits: ['order', 'perKey', 'rate'],
     ...(scopes === undefined ? {} : { scopes }),
     expected,
     open: async (context) => new BrokerAccess(broker, context),

@@ -36,6 +36,9 @@ const spec = (deadLetterTopic: string, maxCrashes = 3): SubscriptionSpec => ({
   timeoutMs: undefined,
   group: '',
   competing: false,
+  order: undefined,
+  perKey: undefined,
+  rate: undefined,
 });
 
 test.each([

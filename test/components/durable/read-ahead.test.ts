@@ -63,7 +63,7 @@ beforeEach(() => {
     topic: 'orders',
     logger,
     track,
-    dispatcher: { capacity: 10, wake: () => undefined },
+    dispatcher: { capacity: 10, keys: { perKey: Number.POSITIVE_INFINITY }, wake: () => undefined },
   });
 });
 

@@ -9,9 +9,10 @@ import {
   whole,
 } from '../../../util/option-fields.ts';
 import { checkRetry, type RetryOptions } from '../../../util/retry-options.ts';
+import type { DeliveryLimits } from './subscription.ts';
 
 /** Options of a subscription in code. @public */
-export interface SubscribeOptions {
+export interface SubscribeOptions extends DeliveryLimits {
   /** The maximum number of messages processed at the same time. Default 10. With 1, messages come in order. */
   readonly concurrency?: number | undefined;
   /** When and how often a message is delivered again. */
@@ -61,6 +62,9 @@ const SUBSCRIBE_FIELDS: OptionFields<SubscribeOptions> = {
   timeout: ANYTHING,
   group: ANYTHING,
   competing: ANYTHING,
+  order: ANYTHING,
+  perKey: ANYTHING,
+  rate: ANYTHING,
 };
 
 const BULK_FIELDS: OptionFields<SubscribeBulkOptions> = {

@@ -3,6 +3,7 @@ import type { ComponentSubscription, Delivery } from '../../../components/pubsub
 import { type Observation, observe, type Settled } from '../../../probe.ts';
 import type { Pass } from '../../../resiliency/breaker.ts';
 import { CodeCalls } from '../../../util/code-calls.ts';
+import { definedOnly } from '../../../util/defined-only.ts';
 import { Work } from '../../../util/work.ts';
 import { type AnsweredBulk, endingOf, endingOfBulk, failureOf, failureOfBulk, operationOf } from './answered-bulk.ts';
 import { AppRequests } from './app-request.ts';
@@ -81,7 +82,7 @@ export class SubscriptionConsumer {
   /** Joins the group. Then call {@link SubscriptionConsumer.follow}. */
   async start(): Promise<void> {
     const { spec, pubsub, group } = this.#deps;
-    const { topic, concurrency, bulk, metadata } = spec;
+    const { topic, concurrency, bulk, metadata, order, perKey, rate } = spec;
     const maxInFlight = bulk === undefined ? concurrency : maxInBulk(bulk, concurrency);
     this.#subscription = await pubsub.component.subscribe({
       topic,
@@ -89,6 +90,7 @@ export class SubscriptionConsumer {
       metadata,
       maxInFlight,
       ordered: concurrency === 1 && bulk === undefined,
+      ...definedOnly({ order, perKey, rate }),
       paused: this.#isAway,
       deliver: (deliveries) => this.#take(deliveries),
     });

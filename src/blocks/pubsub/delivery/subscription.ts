@@ -18,7 +18,7 @@ export interface RouteRule {
 }
 
 /** A subscription that delivers to routes of the application. @public */
-export interface RouteSubscription {
+export interface RouteSubscription extends DeliveryLimits {
   /** The pub/sub component. */
   readonly pubsubName: string;
   /** The topic. */
@@ -69,6 +69,28 @@ export interface RouteSubscription {
    * Of those in one group, all but one must say so. Default `false`.
    */
   readonly competing?: boolean | undefined;
+}
+
+/** How many messages are delivered in a time. @public */
+export interface DeliveryRate {
+  /** The most deliveries, a whole number from 1 to 1,000,000. */
+  readonly max: number;
+  /** In any span of this time, of 1 ms or more. */
+  readonly per: Duration;
+}
+
+/** The order and the limits of a subscription, which hold over all processes that share its group. @public */
+export interface DeliveryLimits {
+  /**
+   * `key`: the messages of a key are delivered in order of publication, one at a time; one that is retried holds up
+   * those of its key, and no others. The key is the option `key` of `publish`, or `partitionKey` of the metadata; messages
+   * without one have no order. Default: no order, except with `concurrency: 1`.
+   */
+  readonly order?: 'key' | undefined;
+  /** The most messages of a key at the same time. Default: no limit; 1 with `order: 'key'`. */
+  readonly perKey?: number | undefined;
+  /** The most deliveries in a time, repeated ones included. A host that takes the group over counts anew. Default: no limit. */
+  readonly rate?: DeliveryRate | undefined;
 }
 
 /** How messages are delivered in bulk. @public */
@@ -137,6 +159,9 @@ export interface SubscriptionSpec {
   /** Empty for the group of the app ID that has no name. */
   readonly group: string;
   readonly competing: boolean;
+  readonly order: 'key' | undefined;
+  readonly perKey: number | undefined;
+  readonly rate: { readonly max: number; readonly perMs: number } | undefined;
 }
 
 /** A refused subscription, with as much of it as could be parsed. */
@@ -156,7 +181,10 @@ const rule = {
 };
 
 /** The fields that have the same form in code and in the list of an application. */
-export type SharedFields = Omit<RouteSubscription, 'pubsubName' | 'bulkSubscribe' | 'retry' | 'maxCrashes' | 'timeout'>;
+export type SharedFields = Omit<
+  RouteSubscription,
+  'pubsubName' | 'bulkSubscribe' | 'retry' | 'maxCrashes' | 'timeout' | keyof DeliveryLimits
+>;
 
 export const NAME: Readonly<Record<string, unknown>> = { type: 'string', minLength: 1 };
 export const SHARED: SchemasOf<SharedFields> = {
@@ -172,6 +200,9 @@ export const SHARED: SchemasOf<SharedFields> = {
   group: { type: ['string', 'null'], ...NAME_FORM },
   competing: { type: ['boolean', 'null'] },
 };
+
+/** Each of the last deliveries is remembered. */
+const MAX_RATE = 1_000_000;
 
 /** For options in code, where an unknown field is a mistake. */
 export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed({
@@ -191,6 +222,16 @@ export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed({
     retry: RETRY_SCHEMA,
     maxCrashes: NOT_NEGATIVE,
     timeout: DURATION,
+    order: { enum: ['key'] },
+    perKey: POSITIVE,
+    rate: {
+      type: 'object',
+      required: ['max', 'per'],
+      properties: {
+        max: { ...POSITIVE, maximum: MAX_RATE },
+        per: POSITIVE_DURATION,
+      } satisfies SchemasOf<DeliveryRate>,
+    },
   } satisfies SchemasOf<RouteSubscription>,
 });
 
@@ -256,6 +297,11 @@ export function specOf(
     return { ...name, problem: `metadata.rawPayload is ${JSON.stringify(raw)}: expected a boolean` };
   if (deadLetterTopic === topic)
     return { ...name, problem: `deadLetterTopic is the topic itself, ${JSON.stringify(topic)}: expected another one` };
+  if (options.order === 'key' && (options.perKey ?? 1) > 1)
+    return {
+      ...name,
+      problem: `perKey is ${options.perKey}: expected 1, or nothing, with order: 'key', which delivers the messages of a key one at a time`,
+    };
   if (rules.length === 0) return { ...name, problem: 'it has neither a rule nor a default route' };
   return {
     ...name,
@@ -269,6 +315,9 @@ export function specOf(
     maxCrashes: options.maxCrashes ?? DEFAULT_MAX_CRASHES,
     timeoutMs: msOf(options.timeout),
     competing: options.competing ?? false,
+    order: options.order,
+    perKey: options.perKey,
+    rate: options.rate && { max: options.rate.max, perMs: msOf(options.rate.per) ?? 0 },
   };
 }
 

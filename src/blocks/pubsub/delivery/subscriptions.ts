@@ -6,6 +6,7 @@ import { sleep } from '../../../util/clock.ts';
 import { knownNames, subscribeFailed } from '../errors.ts';
 import type { DeliveryDeps, OpenPubSub } from './delivery-deps.ts';
 import { describe } from './describe.ts';
+import { limitProblem } from './limit-problem.ts';
 import {
   chooseOnePerGroup,
   groupKey,
@@ -24,6 +25,7 @@ import { topicProblem } from './topic-problem.ts';
 export interface SubscribablePubSub extends OpenPubSub {
   readonly topics: TopicScopes;
   readonly topicProblem: NonNullable<PubSubDefinition['topicProblem']>;
+  readonly definition: Pick<PubSubDefinition, 'name' | 'type' | 'limits'>;
 }
 
 const START_BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 60_000, factor: 2, jitter: 0.2 };
@@ -232,7 +234,7 @@ export class Subscriptions {
     const pubsub = this.#pubsubs.get(spec.pubsubName);
     if (pubsub === undefined)
       return `pubsub ${spec.pubsubName} is not found${knownNames(spec.pubsubName, this.#pubsubs.keys())}`;
-    const problem = topicProblem(spec, pubsub, this.#deps.appId);
+    const problem = topicProblem(spec, pubsub, this.#deps.appId) ?? limitProblem(spec, pubsub.definition);
     if (problem !== undefined) return problem;
     try {
       this.#makeConsumer(spec, undefined);

@@ -1,3 +1,4 @@
+import { KEY_NAME } from '../../../components/ordering-key.ts';
 import type { Trace } from '../../../components/pubsub.ts';
 import { DURATION_FORMS, type Duration, readDuration } from '../../../util/duration.ts';
 import { checkFields, fieldNames, nameOfKind } from '../../../util/known-fields.ts';
@@ -27,6 +28,11 @@ export interface PublishOptions {
     | undefined;
   /** Further metadata for the component, also sent as headers of the delivery. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /**
+   * The key of the message, a text that is not empty: `partitionKey` of the metadata. Subscriptions with `order: 'key'`
+   * or `perKey` heed it, and brokers that have keys. Default: none.
+   */
+  readonly key?: string | undefined;
   /** The trace of the message. */
   readonly trace?: Trace | undefined;
 }
@@ -41,6 +47,8 @@ export interface BulkPublishEntry<T = unknown> {
   readonly contentType?: string | undefined;
   /** Metadata of this entry; takes precedence over that of the request. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** The key of this entry, as in {@link PublishOptions.key}. Default: that of the request. */
+  readonly key?: string | undefined;
 }
 
 /** How several messages are published. @public */
@@ -54,6 +62,7 @@ const BULK_PUBLISH_FIELDS = fieldNames<BulkPublishOptions>({
   ttl: true,
   cloudEvent: true,
   metadata: true,
+  key: true,
   trace: true,
   maxBulkPubBytes: true,
 });
@@ -63,6 +72,7 @@ const PUBLISH_FIELDS = fieldNames<PublishOptions>({
   ttl: true,
   cloudEvent: true,
   metadata: true,
+  key: true,
   trace: true,
 });
 const EVENT_FIELDS = fieldNames<NonNullable<PublishOptions['cloudEvent']>>({
@@ -71,12 +81,19 @@ const EVENT_FIELDS = fieldNames<NonNullable<PublishOptions['cloudEvent']>>({
   type: true,
   subject: true,
 });
-const ENTRY_FIELDS = fieldNames<BulkPublishEntry>({ entryId: true, event: true, contentType: true, metadata: true });
+const ENTRY_FIELDS = fieldNames<BulkPublishEntry>({
+  entryId: true,
+  event: true,
+  contentType: true,
+  metadata: true,
+  key: true,
+});
 
 /** @throws SidecarError `ERR_INVALID_ARGUMENT`. */
 export function checkPublishOptions(options: PublishOptions): void {
   checkFields(options, PUBLISH_FIELDS, 'options of publish');
   checkTtl(options.ttl, 'publish');
+  checkKey(options.key, 'options of publish');
   checkEvent(options);
 }
 
@@ -84,12 +101,21 @@ export function checkPublishOptions(options: PublishOptions): void {
 export function checkBulkOptions(options: BulkPublishOptions, entries: readonly BulkPublishEntry[]): void {
   checkFields(options, BULK_PUBLISH_FIELDS, 'options of publishBulk');
   checkTtl(options.ttl, 'publishBulk');
+  checkKey(options.key, 'options of publishBulk');
   checkEvent(options);
   if (!Array.isArray(entries)) {
     const problem = `entries of publishBulk are ${nameOfKind(entries)}: expected an array`;
     throw invalidArgument(problem, 'entries');
   }
-  for (const [index, entry] of entries.entries()) checkFields(entry, ENTRY_FIELDS, `entry ${index} of publishBulk`);
+  for (const [index, entry] of entries.entries()) {
+    checkFields(entry, ENTRY_FIELDS, `entry ${index} of publishBulk`);
+    checkKey(entry.key, `entry ${index} of publishBulk`);
+  }
+}
+
+function checkKey(key: unknown, what: string): void {
+  if (key === undefined || (typeof key === 'string' && key !== '')) return;
+  throw invalidArgument(`key in ${what} is ${shown(key)}: expected a text that is not empty`, 'options.key');
 }
 
 /** As a part of the metadata, it would be refused as something else than what was written. */
@@ -105,13 +131,19 @@ function checkEvent({ cloudEvent }: Pick<PublishOptions, 'cloudEvent'>): void {
   if (cloudEvent !== undefined) checkFields(cloudEvent, EVENT_FIELDS, 'options.cloudEvent');
 }
 
+/** The metadata of an entry of a bulk publish; `undefined` if it has none. */
+export function metadataOfEntry({ metadata, key }: BulkPublishEntry): Metadata | undefined {
+  return key === undefined ? metadata : metadataFrom([...Object.entries(metadata ?? {}), [KEY_NAME, key]]);
+}
+
 /** Converts options in code to metadata. */
 export function metadataOf(options: BulkPublishOptions): Metadata {
-  const { rawPayload, ttl, cloudEvent = {}, metadata = {}, maxBulkPubBytes: maxBytes } = options;
+  const { rawPayload, ttl, cloudEvent = {}, metadata = {}, key, maxBulkPubBytes: maxBytes } = options;
   const entries = Object.entries(metadata);
   for (const [name, value] of Object.entries(cloudEvent))
     if (value !== undefined) entries.push([`cloudevent.${name}`, value]);
   if (rawPayload !== undefined) entries.push(['rawPayload', String(rawPayload)]);
+  if (key !== undefined) entries.push([KEY_NAME, key]);
   if (ttl !== undefined) entries.push(['ttl', `${readDuration(ttl)}ms`]);
   if (maxBytes !== undefined) entries.push(['maxBulkPubBytes', String(maxBytes)]);
   return entries.length === 0 ? NO_METADATA : metadataFrom(entries);
