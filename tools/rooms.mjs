@@ -60,7 +60,7 @@ export const ROOMS = {
   'components/memory': { contents: 'Store and pub/sub in memory.', imports: TECHNOLOGY },
   'components/embedded': {
     contents: 'The store in a directory (SQLite).',
-    imports: [...TECHNOLOGY, 'components/sqlite-file'],
+    imports: [...TECHNOLOGY, 'components/sqlite-file', 'components/remote', 'version.ts'],
   },
   'components/sqlite-file': {
     contents: "Values of applications in a file of SQLite, in Dapr's format.",

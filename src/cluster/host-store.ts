@@ -27,7 +27,7 @@ export class HostStore extends StoreView {
   constructor(store: StateStore, hosts: LocalHosts, { logger, patience }: HostStoreDeps) {
     super(store);
     this.#logger = logger;
-    this.#patience = patience?.isLimited === true ? patience : undefined;
+    this.#patience = patience;
     keepLocalHosts(this, hosts);
   }
 
@@ -53,7 +53,7 @@ export class HostStore extends StoreView {
   }
 
   #noted<T>(answer: Promise<T>): Promise<T> {
-    return this.#patience?.note(answer) ?? answer;
+    return this.#patience?.isLimited === true ? this.#patience.note(answer) : answer;
   }
 
   /** The start has looked for an unfinished move only if the store worked then. */

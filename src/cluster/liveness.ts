@@ -9,7 +9,7 @@ export interface LivenessDeps {
   /** A host is dead if its record has not changed for this long. */
   readonly silenceMs: number;
   /** Whether all hosts of the store are known to be in this process. */
-  readonly areHostsLocal: boolean;
+  readonly areHostsLocal: () => boolean;
 }
 
 /**
@@ -45,7 +45,7 @@ export class Liveness {
   deadInMs(now: DualInstant, ownId: string): number {
     const { areHostsLocal, silenceMs } = this.#deps;
     let soonestMs = Number.POSITIVE_INFINITY;
-    if (areHostsLocal) return soonestMs;
+    if (areHostsLocal()) return soonestMs;
     for (const [id, { at }] of this.#seen) {
       const restMs = silenceMs - elapsedMs(at, now);
       // One that is dead already must not hide the next.
@@ -66,9 +66,10 @@ export class Liveness {
 
   isLive({ id, appId }: StoredHost, now: DualInstant): boolean {
     const { areHostsLocal, local, silenceMs } = this.#deps;
-    if (areHostsLocal && !local.has(id)) return false;
+    const isLocal = areHostsLocal();
+    if (isLocal && !local.has(id)) return false;
     // In one process, a host that is alone with its app ID does not renew its record.
-    if (areHostsLocal && appId !== this.#deps.appId) return true;
+    if (isLocal && appId !== this.#deps.appId) return true;
     return elapsedMs(this.#seen.get(id)?.at ?? now, now) < silenceMs;
   }
 }

@@ -14,7 +14,7 @@ export interface LocalHost {
   readonly id: string;
   readonly appId: string;
   readonly owner: LocalOwner;
-  /** Called when another host of the same store comes or goes. */
+  /** Called when another host of the same store comes or goes, here or, for all that is known, in other processes. */
   readonly onOthers: () => void;
   /** Handle calls of other hosts, by their kind. */
   readonly calls?: Readonly<Partial<Record<HostCalls, object | undefined>>> | undefined;
@@ -65,6 +65,12 @@ export class LocalHosts {
     return this.#hosts.get(id)?.calls?.[kind];
   }
 
+  /** Other processes have the store open now, or none has any more: {@link areHostsLocal} has changed. */
+  sharingChanged(): void {
+    this.revision++;
+    for (const host of [...this.#hosts.values()]) host.onOthers();
+  }
+
   /** Notifies all hosts except one. */
   #tellOthers(id: string): void {
     for (const host of [...this.#hosts.values()]) if (host.id !== id) host.onOthers();
@@ -107,8 +113,8 @@ export function isSameStore(one: StateStore, other: StateStore): boolean {
 }
 
 /**
- * Whether all hosts of a store are local: only one process can have it open, and they can be attached to it. A frozen
- * store object cannot have hosts attached.
+ * Whether all hosts of a store are local: no other process has it open, and they can be attached to it. A frozen store
+ * object cannot have hosts attached. It changes when another process opens the store: `sharingChanged` tells of it.
  */
 export function areHostsLocal(store: StateStore): boolean {
   return store.isExclusive === true && Object.isExtensible(store);

@@ -34,7 +34,6 @@ export class Membership implements LocalOwner {
   readonly #layout: ShardLayout;
   readonly #remoteWatch: RemoteWatch;
   readonly #table: ShardTable;
-  readonly #areHostsLocal: boolean;
   readonly #liveness: Liveness;
   readonly #ownerEntries: OwnerEntries;
   readonly #handover: Handover;
@@ -54,7 +53,6 @@ export class Membership implements LocalOwner {
     const { appId, clock, logger, heartbeatMs = HEARTBEAT_MS, leaseMs = LEASE_MS } = options;
     this.#options = options;
     this.local = localHostsOf(options.store);
-    this.#areHostsLocal = areHostsLocal(options.store);
     this.patience = new Patience({ ...options, leaving: this.#leaving.signal });
     this.store = new HostStore(options.store, this.local, { logger, patience: this.patience });
     this.#layout = new ShardLayout(appId);
@@ -63,7 +61,7 @@ export class Membership implements LocalOwner {
     this.#remoteWatch = remoteWatch;
     // Others see a renewal up to one heartbeat later; the sum must stay within the lease.
     const silenceMs = leaseMs - heartbeatMs;
-    this.#liveness = new Liveness({ local: this.local, appId, silenceMs, areHostsLocal: this.#areHostsLocal });
+    this.#liveness = new Liveness({ local: this.local, appId, silenceMs, areHostsLocal: () => this.#areHostsLocal });
     const [isSole, onBeat, onLook] = [() => this.#isSole, () => this.#renew(), () => this.#look()];
     const [{ store }, liveness] = [this, this.#liveness];
     this.#heartbeat = new Heartbeat({ clock, heartbeatMs, store, liveness, isSole, onBeat, onLook });
@@ -117,6 +115,11 @@ export class Membership implements LocalOwner {
     return this.#left;
   }
 
+  /** Whether no other process has the store open. */
+  get #areHostsLocal(): boolean {
+    return areHostsLocal(this.#options.store);
+  }
+
   get #now(): number {
     return Math.floor(this.#options.clock.now());
   }
@@ -141,8 +144,8 @@ export class Membership implements LocalOwner {
   }
 
   /**
-   * Called when other hosts have come or gone. A host that is alone on a store of one process needs no watch, renewal
-   * or check.
+   * Called when other hosts have come or gone, or other processes may have hosts now. A host that is alone on a store of
+   * one process needs no watch, renewal or check.
    */
   #meetOthers(): void {
     const isShared = !this.#areHostsLocal || this.local.countOf(this.#options.appId) > 1;

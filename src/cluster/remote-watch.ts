@@ -39,11 +39,13 @@ export class RemoteWatch {
     };
   }
 
-  /** Whether there are other hosts. */
+  /** Whether there are other hosts. Set again when other processes have opened the store, or none has it open any more. */
   set isOn(isOn: boolean) {
+    this.#timer?.cancel();
+    // An exclusive store notifies of every change: no polling.
+    if (isOn && this.#store.isExclusive !== true) this.#poll();
     if (isOn === this.#isOn) return;
     this.#isOn = isOn;
-    this.#timer?.cancel();
     for (const watcher of this.#watchers) {
       if (isOn) this.#attach(watcher);
       else {
@@ -51,8 +53,6 @@ export class RemoteWatch {
         watcher.watching = undefined;
       }
     }
-    // An exclusive store notifies of every change: no polling.
-    if (isOn && this.#store.isExclusive !== true) this.#poll();
   }
 
   #attach(watcher: Watcher): void {

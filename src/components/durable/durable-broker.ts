@@ -62,7 +62,7 @@ export class DurableBroker implements Broker {
       onGroup: (name) => this.#table.obtain(name),
       onGone: (name) => this.#table.drop(name) && this.#recreateGroup(name),
     });
-    this.#numbers = new SequenceAllocator(state, this.#layout.sequence(), clock);
+    this.#numbers = new SequenceAllocator(state, this.#layout.sequence(), clock, shards !== undefined);
     const [commits, groups, layout] = [this.#commits, this.#groups, this.#layout];
     const onMoved = (name: GroupName, key: string): void => this.#table.find(name)?.noticeKey(key);
     this.#ended = new EndedGroups({ store: state, groups, layout, logger, onMoved });
@@ -109,7 +109,6 @@ export class DurableBroker implements Broker {
 
   /** Follows the changes of other hosts. */
   #follow(): void {
-    this.#numbers.areShared = this.#store.isExclusive !== true && this.#context.shards !== undefined;
     this.#owned.onChange(({ gained, lost }) => {
       for (const queue of this.#table.all()) {
         if (gained.has(queue.shard)) queue.lease.onGained();
@@ -123,7 +122,7 @@ export class DurableBroker implements Broker {
       this.#delegates.onChange(keys.length > 0);
     });
     this.#owned.watch(this.#layout.readyPrefix, (keys) => {
-      this.#numbers.areShared = true;
+      this.#numbers.meet();
       if (keys.length === 0) for (const queue of this.#table.all()) queue.rescan();
       for (const key of keys) this.#table.ofKey(key)?.noticeKey(key);
     });

@@ -26,13 +26,27 @@ export class SequenceAllocator {
   #reserving: Promise<void> | undefined;
   /** The version that the store has refused: it must not be answered again. */
   #refused: Precondition['version'] | undefined;
-  /** Whether other hosts publish too. */
-  areShared = false;
+  /** Whether another host has published. */
+  #hasMet = false;
+  /** Whether hosts of other processes may publish. */
+  readonly #mayBeShared: boolean;
 
-  constructor(store: StateStore, key: string, clock: Clock) {
+  /** @param mayBeShared - whether hosts of other processes may publish, if the store lets them */
+  constructor(store: StateStore, key: string, clock: Clock, mayBeShared: boolean) {
     this.#store = store;
     this.#key = key;
     this.#clock = clock;
+    this.#mayBeShared = mayBeShared;
+  }
+
+  /** Another host has published. */
+  meet(): void {
+    this.#hasMet = true;
+  }
+
+  /** Whether other hosts may publish too. */
+  get areShared(): boolean {
+    return this.#hasMet || (this.#mayBeShared && this.#store.isExclusive !== true);
   }
 
   /** Whether `count` reserved numbers are left. */

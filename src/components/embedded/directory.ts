@@ -76,22 +76,33 @@ export function syncDirectory(path: string): void {
 }
 
 /** The process that has the directory open, or had it last. The lock is SQLite's, which ends with its process. */
-interface Holder {
+export interface Holder {
   readonly pid: unknown;
   readonly since: unknown;
   /** Whether the database is open, and so has a log. Earlier releases did not tell. */
   readonly isOpen?: unknown;
   /** The machine or container: process IDs of containers are often the same. Earlier releases did not tell. */
   readonly host?: unknown;
+  /** Where others join it, if they can. */
+  readonly door?: Door;
 }
 
-/** Records that this process has the directory open. */
-export function recordOpening(path: string): void {
-  writeHolder(path, true);
+/** Where other processes join the holder of a directory. */
+export interface Door {
+  /** The path of a socket, from the directory; the name of a pipe on Windows. */
+  readonly socket: string;
+  /** Only those who can read the record know it. */
+  readonly key: string;
 }
 
-function writeHolder(path: string, isOpen: boolean): void {
-  const holder: Holder = { pid: process.pid, since: new Date().toISOString(), isOpen, host: hostname() };
+/** Records that this process has the directory open, and where others can join it. */
+export function recordOpening(path: string, door?: Door): void {
+  writeHolder(path, true, door);
+}
+
+function writeHolder(path: string, isOpen: boolean, door?: Door): void {
+  const present: Holder = { pid: process.pid, since: new Date().toISOString(), isOpen, host: hostname() };
+  const holder: Holder = door === undefined ? present : { ...present, door };
   replacePrivate(join(path, HOLDER_FILE), `${JSON.stringify(holder)}\n`, databaseFileOf(path));
 }
 
@@ -133,8 +144,22 @@ function sizeOf(file: string): number {
 
 /** The error for a directory that is already open. */
 export function inUseError(path: string, cause: unknown): StateError {
-  const advice = 'One process at a time can have it open: stop the other one, or give this one a directory of its own.';
-  return new StateError('in-use', `The state directory ${quote(path)} is ${useBy(readHolder(path))}. ${advice}`, cause);
+  return new StateError('in-use', `${inUseText(path)}. ${adviceFor(readHolder(path))}`, cause);
+}
+
+/** Who has a directory open, for messages. */
+export function inUseText(path: string): string {
+  return `The state directory ${quote(path)} is ${useBy(readHolder(path))}`;
+}
+
+function adviceFor(holder: Holder | undefined): string {
+  const { host = hostname() } = holder ?? {};
+  if (host !== hostname())
+    return 'Only processes of one machine can have it open together: use PostgreSQL or Redis for several.';
+  return (
+    'This process, or the other one, has it open alone (option "exclusive", or an earlier release): stop the other ' +
+    'one, or give this one a directory of its own.'
+  );
 }
 
 function useBy(holder: Holder | undefined): string {
@@ -145,9 +170,11 @@ function useBy(holder: Holder | undefined): string {
   return `in use by process ${pid}${isHere ? '' : ` on host ${host}`} since ${since}`;
 }
 
-function readHolder(path: string): Holder | undefined {
+/** Reads the record of the process that has the directory open, or had it last. */
+export function readHolder(path: string): Holder | undefined {
   try {
-    return JSON.parse(readFileSync(join(path, HOLDER_FILE), 'utf8')) as Holder;
+    const holder: unknown = JSON.parse(readFileSync(join(path, HOLDER_FILE), 'utf8'));
+    return typeof holder === 'object' && holder !== null ? (holder as Holder) : undefined;
   } catch {
     return undefined;
   }

@@ -1,9 +1,12 @@
+import { localHostsOf } from '../../cluster/local-hosts.ts';
 import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkCount, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, type StateError } from '../../state/errors.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, KeyRange, Scan, StateContext, StateStore } from '../../state/store.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
+import type { Logger } from '../../util/logger.ts';
+import { Hints } from '../remote/hints.ts';
 import type { BinaryReader } from './binary-codec.ts';
 import { canRecover } from './failures.ts';
 import {
@@ -12,6 +15,7 @@ import {
   readEntry,
   readNumber,
   readOutcome,
+  type ThreadNotice,
   type WorkerSettings,
   writeBatch,
   writeCount,
@@ -24,34 +28,77 @@ import { ThreadCalls } from './thread-calls.ts';
 /** How often a failed store is probed. */
 const PROBE_INTERVAL_MS = 1000;
 /** Settings for tests and benchmarks only. */
-export type EmbeddedInternals = Pick<WorkerSettings, 'syncDelayMs' | 'maxPages'>;
+export type EmbeddedInternals = Pick<WorkerSettings, 'syncDelayMs' | 'maxPages' | 'busyTimeoutMs'>;
+
+/** How the store of a directory is opened. */
+export interface EmbeddedSettings extends EmbeddedInternals {
+  /** Whether other processes may join. Default: false. */
+  readonly isShareable?: boolean;
+}
 
 /** Opens the store of a directory (absolute). */
 export async function openEmbeddedStore(
   path: string,
   context: StateContext,
-  internals: EmbeddedInternals = {},
+  { isShareable = false, ...settings }: EmbeddedSettings = {},
 ): Promise<EmbeddedStore> {
-  const closed = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  return new EmbeddedStore(await Thread.open({ path, closed, ...internals }), context);
+  return new EmbeddedStore(await openThread({ path, ...settings }), context, isShareable);
 }
 
-/** The state store in a directory. */
+/** Opens a directory in a thread. */
+export function openThread(settings: Omit<WorkerSettings, 'closed'>): Promise<Thread> {
+  const closed = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  return Thread.open({ ...settings, closed });
+}
+
+/** The state store in a directory that this process holds. Others may join it: see `guest-server.ts`. */
 export class EmbeddedStore implements StateStore {
-  readonly isExclusive = true;
   readonly durability = 'synced';
   readonly #thread: Thread;
   readonly #calls: ThreadCalls;
   readonly #clock: Clock;
   readonly #watchers: LocalWatch;
+  readonly #logger: Logger;
+  readonly #hints: Hints;
+  /** Whether other processes have the store open. */
+  #isShared = false;
   #probe: Timer | undefined;
 
-  constructor(thread: Thread, { clock, logger }: StateContext) {
+  constructor(thread: Thread, { clock, logger }: StateContext, isShareable = false) {
     this.#thread = thread;
     this.#clock = clock;
     this.#watchers = new LocalWatch(logger);
     if (thread.warning !== undefined) logger.warn({}, thread.warning);
-    this.#calls = new ThreadCalls({ thread, logger, logFields: {}, onFailureChange: () => this.#scheduleProbe() });
+    this.#logger = logger;
+    this.#hints = new Hints({
+      link: { call: (_waitMs, work) => work({ notify: async (messages) => thread.send({ messages }) }) },
+      watch: this.#watchers,
+    });
+    this.#calls = new ThreadCalls({
+      ...{ thread, logger, logFields: {} },
+      onFailureChange: () => this.#scheduleProbe(),
+      onNotice: (notice) => this.#onNotice(notice),
+      beforeClose: () => this.#hints.stop(),
+    });
+    if (isShareable) thread.send({ share: { isTakeover: false } });
+  }
+
+  get isExclusive(): boolean {
+    return !this.#isShared;
+  }
+
+  get hints(): 'all' | 'own' {
+    return this.#isShared ? 'all' : 'own';
+  }
+
+  #onNotice({ hasGuests, messages = [], notice }: ThreadNotice): void {
+    if (notice !== undefined) this.#logger.warn({}, notice);
+    for (const message of messages) this.#hints.received(message);
+    if (hasGuests === undefined) return;
+    this.#isShared = hasGuests;
+    // All hosts of this process take leases from now on: before the first guest is admitted.
+    localHostsOf(this).sharingChanged();
+    if (hasGuests) this.#thread.send({ admit: true });
   }
 
   get failure(): StateError | undefined {
@@ -101,6 +148,7 @@ export class EmbeddedStore implements StateStore {
     const outcome = readOutcome(reader);
     if ('failure' in outcome) throw errorOf(outcome.failure);
     if ('conflict' in outcome) throw new ConflictError(batch.require?.[outcome.conflict]?.key ?? '');
+    if (this.#isShared) this.#hints.written([batch]);
     if (this.#watchers.active) this.#watchers.notify(changedKeys(batch), batch.by);
     return outcome.version;
   }

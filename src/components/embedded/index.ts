@@ -8,7 +8,8 @@ import { resolve } from 'node:path';
 import { localHostsOf } from '../../cluster/local-hosts.ts';
 import { StateError } from '../../state/errors.ts';
 import type { StateContext, StateDefinition, StateStore } from '../../state/store.ts';
-import { checkOptions, type OptionFields, required, text } from '../../util/option-fields.ts';
+import { BOOLEAN, checkOptions, type OptionFields, required, text } from '../../util/option-fields.ts';
+import { openDirectoryStore } from './directory-store.ts';
 import { openEmbeddedStore } from './embedded-store.ts';
 
 export { type SqliteStateStoreOptions, sqliteStateStore } from '../sqlite-file/index.ts';
@@ -17,12 +18,21 @@ export { type SqliteStateStoreOptions, sqliteStateStore } from '../sqlite-file/i
 export interface EmbeddedOptions {
   /**
    * The directory of the state, relative to the working directory; created if missing, for this user only. It must be
-   * on a local disk: network file systems do not lock reliably. Only one process at a time can open it.
+   * on a local disk: network file systems do not lock reliably.
    */
   readonly path: string;
+  /**
+   * Whether this process has the directory for itself: opening rejects with `in-use` while another one has it open, and
+   * so does theirs meanwhile. Otherwise other processes of this machine and user join: their sidecars are hosts of one
+   * store. Default: false.
+   */
+  readonly exclusive?: boolean | undefined;
 }
 
-const FIELDS: OptionFields<EmbeddedOptions> = { path: required(text('the path of a directory')) };
+const FIELDS: OptionFields<EmbeddedOptions> = {
+  path: required(text('the path of a directory')),
+  exclusive: BOOLEAN,
+};
 
 /**
  * State in a directory of the local disk, in SQLite: survives restarts, crashes and power failures. On Node 22.13 and
@@ -42,12 +52,17 @@ const FIELDS: OptionFields<EmbeddedOptions> = { path: required(text('the path of
 export function embeddedState(given: string | EmbeddedOptions): StateDefinition {
   const options = typeof given === 'string' ? { path: given } : given;
   checkOptions('options of embeddedState', options, FIELDS, (message) => new StateError('invalid', message));
-  const { path } = options;
-  return { type: 'embedded', place: resolve(path), open: (context) => open(resolve(path), context) };
+  const { path, exclusive = false } = options;
+  const open = exclusive ? openEmbeddedStore : openDirectoryStore;
+  return { type: 'embedded', place: resolve(path), open: (context) => named(resolve(path), open, context) };
 }
 
-async function open(path: string, context: StateContext): Promise<StateStore> {
-  const store = await openEmbeddedStore(path, context);
+async function named(
+  path: string,
+  open: (path: string, context: StateContext) => Promise<StateStore>,
+  context: StateContext,
+): Promise<StateStore> {
+  const store = await open(path, context);
   localHostsOf(store).storeName = path;
   return store;
 }

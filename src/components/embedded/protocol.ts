@@ -15,6 +15,18 @@ export interface WorkerSettings {
   readonly syncDelayMs?: number;
   /** For tests: max pages of the file, like a full disk. */
   readonly maxPages?: number;
+  /** How long to wait for the lock of the directory. Default: one second. */
+  readonly busyTimeoutMs?: number;
+}
+
+/** A call of the main thread on one of its connections to the store, as of a process that has joined. */
+export interface LineRequest {
+  /** Of the connection. */
+  readonly number: number;
+  /** Whether the connection receives messages. Default: false. */
+  readonly listens?: boolean;
+  /** Absent: the connection has ended. */
+  readonly frame?: Uint8Array;
 }
 
 /** Settings of a database file with values of applications, which other programs may use, too. */
@@ -34,6 +46,13 @@ export interface WorkerRequest {
   readonly commits?: Uint8Array;
   /** `probe`: try to write, to see whether a failure is over. `clean`: delete what has expired. `close`: after all else. */
   readonly control?: 'probe' | 'clean' | 'close';
+  /** Lets other processes join. `isTakeover`: this process had joined another one before. */
+  readonly share?: { readonly isTakeover: boolean };
+  /** The main thread knows that there are guests. */
+  readonly admit?: true;
+  /** Texts for the processes that have joined. */
+  readonly messages?: readonly string[];
+  readonly line?: LineRequest;
 }
 
 /** A {@link StateError} to send between threads. */
@@ -42,8 +61,20 @@ export interface ThreadFailure {
   readonly message: string;
 }
 
+/** What a thread tells of the processes that have joined. */
+export interface ThreadNotice {
+  /** `true`: one waits to be admitted. `false`: none has been there for a while, and the next one will have to wait. */
+  readonly hasGuests?: boolean;
+  /** Texts of other processes. */
+  readonly messages?: readonly string[];
+  /** An answer to a call on a connection of the main thread, or a message to it. */
+  readonly line?: { readonly number: number; readonly frame: Uint8Array };
+  /** A problem for the log. */
+  readonly notice?: string;
+}
+
 /** A reply of the thread. Reads and commits are each answered in the order of their requests. */
-export interface WorkerReply {
+export interface WorkerReply extends ThreadNotice {
   /** In the first message: the store is open. */
   readonly opened?: true;
   /** In the first message: what is to be in the log of the process. */
@@ -75,6 +106,22 @@ export type CommitOutcome =
   | { readonly conflict: number }
   | { readonly failure: ThreadFailure };
 
+/** What is left of a group of another process: written as a whole, or not at all. */
+export interface PackedGroup {
+  readonly session: number;
+  /** Of the group in its session. */
+  readonly number: number;
+  /** What is kept of the refused batches, for the end of the session. */
+  readonly refused: string;
+  readonly batches: readonly { readonly batch: PackedBatch; readonly version: number }[];
+}
+
+/** Nothing was written if a precondition does not hold, here with its key, or if the session has ended. */
+export type GroupOutcome =
+  | { readonly failed: readonly Uint8Array[] }
+  | { readonly isClosed: true }
+  | { readonly failure: ThreadFailure };
+
 export function writeBatch(writer: BinaryWriter, batch: Batch): void {
   const { require = [], put = [], delete: deleted = [] } = batch;
   writer.u32(require.length);
@@ -94,21 +141,23 @@ export function writeBatch(writer: BinaryWriter, batch: Batch): void {
 export function readBatches(packet: Uint8Array): PackedBatch[] {
   const reader = new BinaryReader(packet);
   const batches: PackedBatch[] = [];
-  while (!reader.atEnd) {
-    batches.push({
-      require: listOf(reader, () => ({ key: reader.view(), version: versionOf(reader.f64()) })),
-      put: listOf(reader, () => ({ key: reader.view(), value: reader.view() })),
-      delete: listOf(reader, () => reader.view()),
-    });
-  }
+  while (!reader.atEnd) batches.push(readBatch(reader));
   return batches;
+}
+
+export function readBatch(reader: BinaryReader): PackedBatch {
+  return {
+    require: listOf(reader, () => ({ key: reader.view(), version: versionOf(reader.f64()) })),
+    put: listOf(reader, () => ({ key: reader.view(), value: reader.view() })),
+    delete: listOf(reader, () => reader.view()),
+  };
 }
 
 function versionOf(packed: number): number | undefined {
   return packed === ABSENT ? undefined : packed;
 }
 
-function listOf<T>(reader: BinaryReader, read: () => T): T[] {
+export function listOf<T>(reader: BinaryReader, read: () => T): T[] {
   const items: T[] = [];
   for (let left = reader.u32(); left > 0; left--) items.push(read());
   return items;
@@ -144,7 +193,7 @@ export function writeFailure(writer: BinaryWriter, { kind, message }: ThreadFail
   writer.text(message);
 }
 
-function readFailure(reader: BinaryReader): ThreadFailure {
+export function readFailure(reader: BinaryReader): ThreadFailure {
   return { kind: reader.text() as StateErrorKind, message: reader.text() };
 }
 
@@ -207,7 +256,7 @@ export function readReads(packet: Uint8Array): PackedRead[] {
   return reads;
 }
 
-function readRead(reader: BinaryReader): PackedRead {
+export function readRead(reader: BinaryReader): PackedRead {
   const kind = reader.byte();
   if (kind === GET) return { get: reader.view() };
   if (kind === SCAN) return { scan: readScan(reader) };
@@ -262,6 +311,13 @@ export function writeNumber(writer: BinaryWriter, count: number): void {
   writer.f64(count);
 }
 
+/** Packs the answer of the engine to a read. */
+export function writeAnswer(writer: BinaryWriter, answer: readonly AnsweredRow[] | number | ThreadFailure): void {
+  if (typeof answer === 'number') writeNumber(writer, answer);
+  else if ('kind' in answer) writeFailure(writer, answer);
+  else writeRows(writer, answer);
+}
+
 /** Reads the reply to a `count`. @throws StateError if it has failed. */
 export function readNumber(reader: BinaryReader): number {
   checkDone(reader);
@@ -286,7 +342,7 @@ export function readEntries(reader: BinaryReader): KeyedEntry[] {
   });
 }
 
-function checkDone(reader: BinaryReader): void {
+export function checkDone(reader: BinaryReader): void {
   if (reader.byte() === FAILED) throw errorOf(readFailure(reader));
 }
 

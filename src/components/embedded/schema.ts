@@ -12,27 +12,22 @@ import {
 import { SqliteConnection, type SqliteModule } from './driver.ts';
 import { corruptError, stateErrorOf } from './failures.ts';
 import { checkLog } from './log-check.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from './migrations.ts';
 
 /** Marks the file as ours ("insc"), so that another program's database is not mistaken for an empty one. */
 const APPLICATION_ID = 0x696e7363;
 
-/**
- * The migrations from each schema version to the next; the first creates a new file. Released ones never change; new
- * ones are appended, and `user_version` is the number applied to a file.
- *
- * Without rowid, the value is stored with its key: one tree to write instead of two (measured 10-20 % faster with
- * 300-byte values). Keys are blobs, so they are ordered by bytes.
- */
-const MIGRATIONS: readonly string[] = [
-  `CREATE TABLE entry (key BLOB PRIMARY KEY, version INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
-   CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-   INSERT INTO counter (name, value) VALUES ('reserved-version', 0);`,
-  // Only the schema changes: rows that are there have no checksum until they are written again.
-  'ALTER TABLE entry ADD COLUMN checksum INTEGER',
-];
-
 /** Covers the moment in which another process is just ending and still holds the lock. */
 const BUSY_TIMEOUT_MS = 1000;
+
+/** How a database is opened. */
+export interface OpenOptions {
+  /** How long to wait for the lock. Default: one second. */
+  readonly busyTimeoutMs?: number | undefined;
+  /** Called about commits that may be lost. */
+  readonly onWarning?: (text: string) => void;
+}
+
 /** The size to which the log is truncated after a burst, in bytes. */
 const MAX_LOG_KEPT_BYTES = 64 * 1024 * 1024;
 /** The largest file whose pages are checked at every start: 20 ms of CPU time with rows of 300 bytes. */
@@ -46,13 +41,11 @@ const CACHE_SIZE = -16 * 1024;
  * The lock is SQLite's exclusive one, held until the connection is closed or the process has ended in any way. It also
  * keeps the index of the write-ahead log in private memory. There is exactly one connection: SQLite versions before
  * 3.51.3 are safe only with one (sqlite.org/wal.html#walresetbug).
- *
- * @param onWarning - called about commits that may be lost
  */
-export function openDatabase(sqlite: SqliteModule, path: string, onWarning?: (text: string) => void): SqliteConnection {
-  const connection = connect(sqlite, path, onWarning);
+export function openDatabase(sqlite: SqliteModule, path: string, options: OpenOptions = {}): SqliteConnection {
+  const connection = connect(sqlite, path, options.onWarning);
   try {
-    prepare(connection, path);
+    prepare(connection, path, options.busyTimeoutMs ?? BUSY_TIMEOUT_MS);
     return connection;
   } catch (error) {
     const translated = stateErrorOf(error, path);
@@ -84,8 +77,8 @@ function connect(sqlite: SqliteModule, path: string, onWarning?: (text: string) 
   }
 }
 
-function prepare(connection: SqliteConnection, path: string): void {
-  connection.execute(`PRAGMA busy_timeout=${BUSY_TIMEOUT_MS}; PRAGMA locking_mode=EXCLUSIVE`);
+function prepare(connection: SqliteConnection, path: string, busyTimeoutMs: number): void {
+  connection.execute(`PRAGMA busy_timeout=${busyTimeoutMs}; PRAGMA locking_mode=EXCLUSIVE`);
   // The first statement that touches the file: fails if the file is locked or is not a database.
   const schemaVersion = checkOwner(connection, path);
   checkPages(connection);
@@ -114,11 +107,11 @@ function checkOwner(connection: SqliteConnection, path: string): number {
   if (applicationId !== APPLICATION_ID && (tables > 0 || schemaVersion > 0)) {
     throw new StateError('corrupt', `The file ${quote(databaseFileOf(path))} is a database of another program.`);
   }
-  if (schemaVersion > MIGRATIONS.length) {
+  if (schemaVersion > SCHEMA_VERSION) {
     throw new StateError(
       'newer-format',
       `The state directory ${quote(path)} has schema version ${schemaVersion}; this release knows up to ` +
-        `${MIGRATIONS.length}. A newer release of insidecar wrote it: use that one.`,
+        `${SCHEMA_VERSION}. A newer release of insidecar wrote it: use that one.`,
     );
   }
   return schemaVersion;
@@ -136,5 +129,5 @@ function checkPages(connection: SqliteConnection): void {
 function migrate(connection: SqliteConnection, from: number): void {
   connection.execute('BEGIN IMMEDIATE');
   for (const migration of MIGRATIONS.slice(from)) connection.execute(migration);
-  connection.execute(`PRAGMA application_id=${APPLICATION_ID}; PRAGMA user_version=${MIGRATIONS.length}; COMMIT`);
+  connection.execute(`PRAGMA application_id=${APPLICATION_ID}; PRAGMA user_version=${SCHEMA_VERSION}; COMMIT`);
 }

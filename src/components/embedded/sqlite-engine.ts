@@ -5,7 +5,9 @@ import { canRecover, corruptError, stateErrorOf } from './failures.ts';
 import type {
   AnsweredRow,
   CommitOutcome,
+  GroupOutcome,
   PackedBatch,
+  PackedGroup,
   PackedRange,
   PackedRead,
   PackedScan,
@@ -13,6 +15,7 @@ import type {
 } from './protocol.ts';
 import { checkedRow, checkOrder, checksumOf, type ScannedRow, type StoredRow } from './rows.ts';
 import { closeDatabase } from './schema.ts';
+import { type ClosedSessionRow, SessionTable, VERSIONS_PER_SESSION } from './session-table.ts';
 
 /** Versions reserved by one write; a crash loses up to this many, of 2^53. */
 const VERSIONS_RESERVED = 1_000_000;
@@ -65,9 +68,12 @@ export class SqliteEngine {
   readonly #options: EngineOptions;
   readonly #file: DatabaseFile;
   /** The last version assigned. */
-  #version: number;
-  /** The last reserved version. */
-  #reserved: number;
+  #version = 0;
+  /** The last version reserved for this engine. */
+  #reserved = 0;
+  /** The last version reserved for anybody, as in the file. */
+  #counter: number;
+  readonly #sessions: SessionTable;
   #failure: StateError | undefined;
   /** Rows put by batches of the current group but not yet passed to SQLite: no batch has read them. */
   readonly #rows: (readonly SqlValue[])[] = [];
@@ -79,8 +85,8 @@ export class SqliteEngine {
     this.#connection = connection;
     this.#options = options;
     this.#file = new DatabaseFile(options.path);
-    this.#version = reservedOf(connection);
-    this.#reserved = this.#version;
+    this.#counter = reservedOf(connection);
+    this.#sessions = new SessionTable(connection);
     this.#reserve();
   }
 
@@ -147,27 +153,39 @@ export class SqliteEngine {
 
   /** Writes a group; each batch has its own outcome. Successful commits are durable when this returns. */
   commit(batches: readonly PackedBatch[]): readonly CommitOutcome[] {
+    return this.#commitEach(batches, (batch) => this.#applyBatch(batch));
+  }
+
+  /** Like {@link commit}, with batches of this process and groups of others; each has its own outcome. */
+  commitTogether(changes: readonly (PackedBatch | PackedGroup)[]): readonly (CommitOutcome | GroupOutcome)[] {
+    return this.#commitEach(changes, (change) =>
+      'session' in change ? this.#applyGroup(change) : this.#applyBatch(change),
+    );
+  }
+
+  #commitEach<C, O>(changes: readonly C[], apply: (change: C) => O): readonly (O | { failure: ThreadFailure })[] {
     if (this.#failure !== undefined && !canRecover(this.#failure.kind)) {
       const failure = failureOf(this.#failure);
-      return batches.map(() => ({ failure }));
+      return changes.map(() => ({ failure }));
     }
     try {
-      const outcomes = this.#write(batches);
+      const outcomes = this.#write(changes, apply);
       this.#failure = undefined;
       return outcomes;
     } catch (error) {
       const failure = this.#fail(error);
-      // One batch may be the cause, such as one larger than the free disk space: it must not fail the others.
-      if (batches.length > 1 && canRecover(failure.kind)) return batches.flatMap((batch) => this.commit([batch]));
-      return batches.map(() => ({ failure: failureOf(failure) }));
+      // One change may be the cause, such as one larger than the free disk space: it must not fail the others.
+      if (changes.length > 1 && canRecover(failure.kind))
+        return changes.flatMap((change) => this.#commitEach([change], apply));
+      return changes.map(() => ({ failure: failureOf(failure) }));
     }
   }
 
-  #write(batches: readonly PackedBatch[]): readonly CommitOutcome[] {
-    if (this.#version + batches.length > this.#reserved) this.#reserve();
+  #write<C, O>(changes: readonly C[], apply: (change: C) => O): readonly O[] {
+    if (this.#version + changes.length > this.#reserved) this.#reserve();
     const outcomes = this.#inTransaction(() => {
       this.#rows.length = 0;
-      const applied = batches.map((batch) => this.#apply(batch));
+      const applied = changes.map(apply);
       this.#putRows();
       return applied;
     });
@@ -197,11 +215,29 @@ export class SqliteEngine {
     }
   }
 
-  #apply(batch: PackedBatch): CommitOutcome {
+  #applyBatch(batch: PackedBatch): CommitOutcome {
     if (batch.require.length > 0) this.#putRows();
     const conflict = batch.require.findIndex(({ key, version }) => this.#versionOf(key) !== version);
     if (conflict >= 0) return { conflict };
     const version = ++this.#version;
+    this.#change(batch, version);
+    return { version };
+  }
+
+  /** Writes what is left of a group of another process, or nothing. Its batches do not depend on each other. */
+  #applyGroup({ session, number, refused, batches }: PackedGroup): GroupOutcome {
+    if (!this.#sessions.isNext(session, number)) return { isClosed: true };
+    this.#putRows();
+    const failed = batches.flatMap(({ batch }) =>
+      batch.require.filter(({ key, version }) => this.#versionOf(key) !== version).map(({ key }) => key),
+    );
+    if (failed.length > 0) return { failed };
+    this.#sessions.record(session, number, refused);
+    for (const { batch, version } of batches) this.#change(batch, version);
+    return { failed };
+  }
+
+  #change(batch: PackedBatch, version: number): void {
     for (const { key, value } of batch.put) {
       this.#rows.push([key, version, value, checksumOf(key, version, value)]);
       this.#units += 1 + Math.floor(value.byteLength / PAGE_BYTES);
@@ -209,7 +245,6 @@ export class SqliteEngine {
     if (batch.delete.length > 0) this.#putRows();
     this.#deleteRows(batch.delete);
     this.#units += batch.delete.length;
-    return { version };
   }
 
   /** Writes the gathered rows in order; for repeated keys, the last one wins. */
@@ -237,16 +272,48 @@ export class SqliteEngine {
 
   /** Reserves versions in the file, so that none is ever assigned twice. */
   #reserve(): void {
-    const reserved = this.#version + VERSIONS_RESERVED;
+    const reserved = this.#counter + VERSIONS_RESERVED;
     this.#connection.statement(RESERVE).run(reserved);
+    this.#version = this.#counter;
     this.#reserved = reserved;
+    this.#counter = reserved;
+  }
+
+  /** Opens a session of another process: its number times {@link VERSIONS_PER_SESSION} is its first version. */
+  openSession(): number | ThreadFailure {
+    const opened = this.#inSessions(() => {
+      const session = Math.floor(this.#counter / VERSIONS_PER_SESSION) + 1;
+      this.#connection.statement(RESERVE).run(lastVersionOf(session));
+      this.#sessions.open(session);
+      return { session };
+    });
+    if ('kind' in opened) return opened;
+    this.#counter = lastVersionOf(opened.session);
+    return opened.session;
+  }
+
+  /** Closes a session: its groups are refused from now on. */
+  closeSession(session: number): ClosedSessionRow | ThreadFailure {
+    return this.#inSessions(() => this.#sessions.close(session));
+  }
+
+  #inSessions<T extends object>(change: () => T): T | ThreadFailure {
+    try {
+      this.#sessions.prepare();
+    } catch (error) {
+      return failureOf(this.#fail(error));
+    }
+    const [outcome] = this.#commitEach([undefined], () => ({ done: change() }));
+    // The cast is safe: there is one outcome for the one change.
+    const { done, failure } = outcome as { readonly done?: T; readonly failure: ThreadFailure };
+    return done ?? failure;
   }
 
   /** Tries to write, so that recovery is noticed without a commit. */
   probe(): void {
     if (this.#failure === undefined || !canRecover(this.#failure.kind)) return;
     try {
-      this.#inTransaction(() => this.#connection.statement(RESERVE).run(this.#reserved));
+      this.#inTransaction(() => this.#connection.statement(RESERVE).run(this.#counter));
       this.#failure = undefined;
     } catch (error) {
       this.#fail(error);
@@ -296,6 +363,10 @@ function reservedOf(connection: SqliteConnection): number {
   const reserved = connection.valueOf(RESERVED);
   if (typeof reserved === 'number' && Number.isSafeInteger(reserved) && reserved >= 0) return reserved;
   throw corruptError('the counter of versions is missing or damaged');
+}
+
+function lastVersionOf(session: number): number {
+  return (session + 1) * VERSIONS_PER_SESSION - 1;
 }
 
 function rowsOf({ to }: PackedRange): string {

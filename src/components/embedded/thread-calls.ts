@@ -4,7 +4,7 @@ import { clearTimeout, setImmediate, setTimeout } from '../../util/timers.ts';
 import type { BinaryReader, BinaryWriter } from './binary-codec.ts';
 import { CommitWindow } from './commit-window.ts';
 import { PendingCalls } from './pending-calls.ts';
-import { errorOf, type ThreadFailure, type WorkerReply } from './protocol.ts';
+import { errorOf, type ThreadFailure, type ThreadNotice, type WorkerReply } from './protocol.ts';
 import type { Thread } from './thread.ts';
 
 /** From this size on, the rest of a write takes longer than its sync: what would save a sync is not worth waiting for. */
@@ -18,6 +18,10 @@ export interface ThreadCallsDeps {
   readonly logFields: object;
   /** The store has failed, or works again. */
   readonly onFailureChange?: () => void;
+  /** Receives each reply: what it tells of the processes that have joined. */
+  readonly onNotice?: (notice: ThreadNotice) => void;
+  /** Called before the thread is closed. */
+  readonly beforeClose?: () => Promise<void>;
 }
 
 /**
@@ -121,7 +125,9 @@ export class ThreadCalls {
     }, Math.ceil(this.#window.leftMs));
   }
 
-  #onReply({ reads, commits, failure }: WorkerReply): void {
+  #onReply(reply: WorkerReply): void {
+    const { reads, commits, failure } = reply;
+    this.#deps.onNotice?.(reply);
     if (failure !== undefined) this.#onFailure(failure);
     if (reads !== undefined) this.#reads.settle(reads);
     if (commits !== undefined) {
@@ -171,6 +177,7 @@ export class ThreadCalls {
       await new Promise<void>((resolve) => {
         this.#settled = resolve;
       });
+    await this.#deps.beforeClose?.();
     await this.#deps.thread.close();
   }
 }

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { BinaryWriter } from './binary-codec.ts';
-import type { ThreadFailure, WorkerReply, WorkerRequest, WorkerSettings } from './protocol.ts';
+import type { ThreadFailure, ThreadNotice, WorkerReply, WorkerRequest, WorkerSettings } from './protocol.ts';
 
 /** The engine of a thread. */
 export interface ThreadEngine {
@@ -47,6 +47,11 @@ export class ThreadPort {
     this.#post({ commits: this.writer.take() });
   }
 
+  /** Tells of the processes that have joined. */
+  tell(notice: ThreadNotice): void {
+    this.#post(notice);
+  }
+
   /** Reports a change of the engine's failure, if there is one. */
   report(): void {
     if (this.#hasChange) this.#post({});
@@ -58,7 +63,9 @@ export class ThreadPort {
 
   #post(reply: WorkerReply): void {
     const change = this.#hasChange ? this.#change() : undefined;
-    const buffers = [reply.reads, reply.commits].flatMap((packet) => (packet === undefined ? [] : [packet.buffer]));
+    const buffers = [reply.reads, reply.commits, reply.line?.frame].flatMap((packet) =>
+      packet === undefined ? [] : [packet.buffer],
+    );
     this.#port.postMessage({ ...reply, ...change }, buffers as ArrayBuffer[]);
   }
 

@@ -88,7 +88,8 @@ export class Thread {
 
   /** Sends a request; transfers its packets. */
   send(request: WorkerRequest): void {
-    const buffers = [request.reads, request.commits].flatMap((packet) => (packet === undefined ? [] : [packet.buffer]));
+    const packets = [request.reads, request.commits, request.line?.frame];
+    const buffers = packets.flatMap((packet) => (packet === undefined ? [] : [packet.buffer]));
     this.#worker.postMessage(request, buffers as ArrayBuffer[]);
   }
 

@@ -1,17 +1,18 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../util/clock.ts';
 import { serveFile } from '../sqlite-file/file-thread.ts';
+import { CommitQueue } from './commit-queue.ts';
 import { loadSqlite } from './driver.ts';
 import { stateErrorOf } from './failures.ts';
+import { GuestServer } from './guest-server.ts';
 import {
+  type CommitOutcome,
   readBatches,
   readReads,
   type WorkerRequest,
   type WorkerSettings,
-  writeFailure,
-  writeNumber,
+  writeAnswer,
   writeOutcome,
-  writeRows,
 } from './protocol.ts';
 import { closeDatabase, openDatabase } from './schema.ts';
 import { SqliteEngine } from './sqlite-engine.ts';
@@ -24,40 +25,69 @@ const QUIET_MS = 50;
 class StoreThread {
   readonly #port: ThreadPort;
   readonly #engine: SqliteEngine;
+  readonly #path: string;
+  readonly #commits: CommitQueue;
+  #guests: GuestServer | undefined;
   #quiet: Timer | undefined;
 
   constructor(port: MessagePort, engine: SqliteEngine, settings: WorkerSettings) {
     this.#port = new ThreadPort(port, settings, engine);
     this.#engine = engine;
+    this.#path = settings.path;
+    this.#commits = new CommitQueue(engine, () => this.#written());
   }
 
   start(warning: string | undefined): void {
     this.#port.open(warning, (request) => this.#run(request));
   }
 
-  #run({ reads, commits, control }: WorkerRequest): void {
+  #run({ reads, commits, control, share, admit, messages, line }: WorkerRequest): void {
     this.#quiet?.cancel();
     if (reads !== undefined) this.#answerReads(reads);
     if (commits !== undefined) this.#answerCommits(commits);
     if (control === 'probe') this.#probe();
-    if (control === 'close') this.#port.close();
+    if (share !== undefined) this.#share(share.isTakeover);
+    if (admit) this.#guests?.admitAll();
+    if (messages !== undefined) this.#guests?.tell(messages, false);
+    if (line !== undefined) this.#guests?.receive(line);
+    if (control === 'close') this.#close();
     else this.#tidyLog();
   }
 
   #answerReads(packet: Uint8Array): void {
     const { writer } = this.#port;
-    for (const read of readReads(packet)) {
-      const answer = this.#engine.read(read);
-      if (typeof answer === 'number') writeNumber(writer, answer);
-      else if ('kind' in answer) writeFailure(writer, answer);
-      else writeRows(writer, answer);
-    }
+    for (const read of readReads(packet)) writeAnswer(writer, this.#engine.read(read));
     this.#port.answerReads();
   }
 
   #answerCommits(packet: Uint8Array): void {
-    for (const outcome of this.#engine.commit(readBatches(packet))) writeOutcome(this.#port.writer, outcome);
-    this.#port.answerCommits();
+    const batches = readBatches(packet);
+    const answer = (outcomes: readonly CommitOutcome[]): void => {
+      for (const outcome of outcomes) writeOutcome(this.#port.writer, outcome);
+      this.#port.answerCommits();
+    };
+    // The cast is safe: a batch has the outcome of one.
+    if (this.#guests?.isShared) this.#commits.add(batches, (outcomes) => answer(outcomes as readonly CommitOutcome[]));
+    else answer(this.#engine.commit(batches));
+  }
+
+  #share(isTakeover: boolean): void {
+    const [path, engine, commits] = [this.#path, this.#engine, this.#commits];
+    this.#guests = new GuestServer({ path, engine, commits, isTakeover, post: (notice) => this.#port.tell(notice) });
+    void this.#guests.open();
+  }
+
+  /** Commits of several processes were written. */
+  #written(): void {
+    this.#port.report();
+    this.#tidyLog();
+  }
+
+  #close(): void {
+    this.#commits.flush();
+    this.#guests?.close();
+    this.#quiet?.cancel();
+    this.#port.close();
   }
 
   #probe(): void {
@@ -67,6 +97,7 @@ class StoreThread {
 
   /** After the replies, so that no caller has to wait for it. */
   #tidyLog(): void {
+    this.#quiet?.cancel();
     if (this.#engine.logIsLong) this.#checkpoint();
     else if (this.#engine.hasLog) this.#quiet = systemClock.setTimeout(() => this.#checkpoint(), QUIET_MS);
   }
@@ -78,10 +109,10 @@ class StoreThread {
 }
 
 async function openEngine(
-  { path, syncDelayMs, maxPages }: WorkerSettings,
+  { path, syncDelayMs, maxPages, busyTimeoutMs }: WorkerSettings,
   onWarning: (text: string) => void,
 ): Promise<SqliteEngine> {
-  const connection = openDatabase(await loadSqlite(), path, onWarning);
+  const connection = openDatabase(await loadSqlite(), path, { busyTimeoutMs, onWarning });
   try {
     if (maxPages !== undefined) connection.execute(`PRAGMA max_page_count=${maxPages}`);
     return new SqliteEngine(

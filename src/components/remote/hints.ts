@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { changedKeys } from '../../state/changed-keys.ts';
 import type { LocalWatch } from '../../state/local-watch.ts';
 import type { Batch } from '../../state/store.ts';
-import type { RemoteLink } from './remote-link.ts';
+import type { RemoteConnection } from './connection.ts';
 
 /** How long keys of commits are collected into one message. */
 const GATHER_MS = 5;
@@ -20,9 +20,14 @@ const MAX_GATHERED = 5_000;
 /** A message that takes longer to come back to its sender counts as lost. */
 const MAX_ECHO_MS = 5_000;
 
+/** The way to the other processes. */
+export interface HintLink {
+  call<T>(waitMs: number, work: (connection: Pick<RemoteConnection, 'notify'>) => Promise<T>): Promise<T>;
+}
+
 /** The dependencies of {@link Hints}. */
 export interface HintsDeps {
-  readonly link: RemoteLink;
+  readonly link: HintLink;
   readonly watch: LocalWatch;
 }
 
