@@ -36,7 +36,8 @@ export async function stateAt(given: string, flag: StateFlag, context: CommandCo
   if (/\.ya?ml$/.test(path)) return ofFile(path, flag, context);
   if (isThere && !existsSync(join(path, 'state.db')))
     throw misuse(`--${name} ${JSON.stringify(given)} is no directory with state: there is no state.db in it`, command);
-  return embeddedState({ path });
+  // A command works on what is stopped, or asks what runs.
+  return embeddedState({ path, exclusive: true });
 }
 
 async function ofFile(path: string, { appId = 'app', command }: StateFlag, context: CommandContext) {

@@ -4,7 +4,10 @@ import { constants, hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { wantsColour } from '../../src/cli/output.ts';
+import { embeddedState } from '../../src/components/embedded/index.ts';
+import { systemClock } from '../../src/util/clock.ts';
 import { freePort, listen, send } from '../support/http.ts';
+import { RecordingLogger } from '../support/logger.ts';
 import { flags, program, runCli, STAYS, startCli, temporaryDirectory, untilSaid } from './cli.ts';
 
 describe('the command', () => {
@@ -220,8 +223,8 @@ describe('what goes wrong', () => {
 
   test('a state directory that is in use is named', async () => {
     const path = await temporaryDirectory();
-    const cli = startCli(await flags('--state-path', path));
-    await untilSaid(cli.stderr, 'sidecar at');
+    const state = embeddedState({ path, exclusive: true });
+    await using _held = await state.open({ clock: systemClock, logger: new RecordingLogger() });
     const { code, stderr } = await runCli(await flags('--state-path', path));
     expect(stderr).toMatch(new RegExp(`insidecar: .*${path}.* is in use`));
     expect(stderr).not.toContain('    at ');

@@ -8,7 +8,7 @@ import {
   type RemoteConnection,
   type RemoteServer,
 } from '../remote/connection.ts';
-import { type Door, inUseError, inUseText, readHolder } from './directory.ts';
+import { type Door, inUseText, notSharedError, readDoor, readHolder } from './directory.ts';
 import { socketOf } from './door.ts';
 import { FramedSocket } from './frames.ts';
 import { readWelcome } from './greeting.ts';
@@ -18,7 +18,7 @@ import type { ThreadLink } from './thread-link.ts';
 
 /** The least and the most time between two attempts to get a directory that another process seems to hold. */
 const PAUSE_MS: readonly [number, number] = [5, 30];
-/** For so long, a process that holds the directory may not have opened its socket yet. */
+/** For so long, a process that holds the directory may not have written its record yet. */
 const OPENING_MS = 1_000;
 
 /** The dependencies of a {@link DirectoryServer}. */
@@ -77,8 +77,8 @@ export class DirectoryServer implements RemoteServer {
     listens: boolean,
     signal: AbortSignal,
   ): Promise<HolderConnection | undefined> {
-    const door = readHolder(this.place)?.door;
-    if (typeof door?.socket !== 'string' || typeof door.key !== 'string') return undefined;
+    const door = readDoor(this.place);
+    if (door === undefined) return undefined;
     try {
       return await joinAt(socketOf(this.place, door), door, { listener, listens, signal });
     } catch (error) {
@@ -97,8 +97,9 @@ export class DirectoryServer implements RemoteServer {
       logger.info({ directory: this.place }, 'this process holds the state directory now');
     } catch (error) {
       if (!isStateError(error) || error.kind !== 'in-use') throw error;
-      const canBeJoined = readHolder(this.place)?.door !== undefined;
-      if (!canBeJoined && performance.now() - since > OPENING_MS) throw inUseError(this.place, error);
+      const holder = readHolder(this.place);
+      const isForItself = holder?.isOpen === true && holder.door === undefined;
+      if (isForItself && performance.now() - since > OPENING_MS) throw notSharedError(this.place, error);
       const [least, most] = PAUSE_MS;
       await delay(least + Math.random() * (most - least), undefined, { ref: false });
     }

@@ -7,7 +7,7 @@ import { MAX_TIMEOUT_MS } from '../../util/clock.ts';
 import { clearInterval, setInterval } from '../../util/timers.ts';
 import { openRemoteStore } from '../remote/remote-store.ts';
 import { timeoutsOf } from '../remote/store-options.ts';
-import { readHolder } from './directory.ts';
+import { readDoor } from './directory.ts';
 import { DirectoryServer } from './directory-server.ts';
 import { socketOf } from './door.ts';
 import { openEmbeddedStore, openThread } from './embedded-store.ts';
@@ -24,8 +24,8 @@ export async function openDirectoryStore(path: string, context: StateContext): P
 
 /** Whether a process listens on the socket of the directory. One that was killed has left it behind. */
 function isHeld(path: string): Promise<boolean> {
-  const door = readHolder(path)?.door;
-  if (typeof door?.socket !== 'string') return Promise.resolve(false);
+  const door = readDoor(path);
+  if (door === undefined) return Promise.resolve(false);
   const socket = connect(socketOf(path, door));
   return new Promise((resolve) => {
     const answer = (isConnected: boolean): void => {
@@ -69,7 +69,7 @@ class JoinedStore extends StoreView {
     const server = new DirectoryServer({
       ...{ path, logger },
       takeOver: async () =>
-        new ThreadLink(await openThread({ path, busyTimeoutMs: BUSY_TIMEOUT_MS }), {
+        new ThreadLink(await openThread({ path, isShareable: true, busyTimeoutMs: BUSY_TIMEOUT_MS }), {
           onSharing: () => store !== undefined && localHostsOf(store).sharingChanged(),
           onNotice: (text) => logger.warn({}, text),
         }),

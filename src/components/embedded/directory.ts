@@ -83,8 +83,8 @@ export interface Holder {
   readonly isOpen?: unknown;
   /** The machine or container: process IDs of containers are often the same. Earlier releases did not tell. */
   readonly host?: unknown;
-  /** Where others join it, if they can. */
-  readonly door?: Door;
+  /** Where others join it, if they can; at first only that they will. */
+  readonly door?: Door | 'opening';
 }
 
 /** Where other processes join the holder of a directory. */
@@ -96,11 +96,11 @@ export interface Door {
 }
 
 /** Records that this process has the directory open, and where others can join it. */
-export function recordOpening(path: string, door?: Door): void {
+export function recordOpening(path: string, door?: Door | 'opening'): void {
   writeHolder(path, true, door);
 }
 
-function writeHolder(path: string, isOpen: boolean, door?: Door): void {
+function writeHolder(path: string, isOpen: boolean, door?: Door | 'opening'): void {
   const present: Holder = { pid: process.pid, since: new Date().toISOString(), isOpen, host: hostname() };
   const holder: Holder = door === undefined ? present : { ...present, door };
   replacePrivate(join(path, HOLDER_FILE), `${JSON.stringify(holder)}\n`, databaseFileOf(path));
@@ -142,9 +142,23 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** The error for a directory that is already open. */
+/** The error for a directory that is already open, for a process that would have it for itself. */
 export function inUseError(path: string, cause: unknown): StateError {
-  return new StateError('in-use', `${inUseText(path)}. ${adviceFor(readHolder(path))}`, cause);
+  const advice = 'One process at a time can have it open: stop the other one, or give this one a directory of its own.';
+  return new StateError('in-use', `${inUseText(path)}. ${advice}`, cause);
+}
+
+/** The error for a directory whose holder cannot be joined. */
+export function notSharedError(path: string, cause: unknown): StateError {
+  return new StateError('in-use', `${inUseText(path)}. ${whyNotShared(readHolder(path))}`, cause);
+}
+
+/** Where to join the process that has a directory open, or had it last. */
+export function readDoor(path: string): Door | undefined {
+  const door = readHolder(path)?.door as Partial<Door> | 'opening' | undefined;
+  if (typeof door !== 'object') return undefined;
+  const { socket, key } = door;
+  return typeof socket === 'string' && typeof key === 'string' ? { socket, key } : undefined;
 }
 
 /** Who has a directory open, for messages. */
@@ -152,13 +166,13 @@ export function inUseText(path: string): string {
   return `The state directory ${quote(path)} is ${useBy(readHolder(path))}`;
 }
 
-function adviceFor(holder: Holder | undefined): string {
+function whyNotShared(holder: Holder | undefined): string {
   const { host = hostname() } = holder ?? {};
   if (host !== hostname())
-    return 'Only processes of one machine can have it open together: use PostgreSQL or Redis for several.';
+    return 'Only processes of one machine can have it open together: for several, keep the state on a server.';
   return (
-    'This process, or the other one, has it open alone (option "exclusive", or an earlier release): stop the other ' +
-    'one, or give this one a directory of its own.'
+    'It has it for itself (option "exclusive", or an earlier release of insidecar): stop it, or give this process a ' +
+    'directory of its own.'
   );
 }
 

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, lstatSync, mkdtempSync, rmdirSync, rmSync, statSy
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { type Door, databaseFileOf, readHolder } from './directory.ts';
+import { type Door, databaseFileOf, readDoor } from './directory.ts';
 import { changeIfPossible } from './private-files.ts';
 
 /** For this user only; the directory of a socket usually has such a mode, too. */
@@ -96,9 +96,9 @@ function makePrivate(socket: string, path: string): string {
 
 /** Removes the socket of a holder that was killed. Only the present holder calls this. */
 function removeFormer(path: string): void {
-  const socket = readHolder(path)?.door?.socket;
+  const socket = readDoor(path)?.socket;
   changeIfPossible(() => rmSync(join(path, SOCKET_NAME), { force: true }));
-  if (typeof socket === 'string' && isAbsolute(socket)) removeSocket(socket);
+  if (socket !== undefined && isAbsolute(socket)) removeSocket(socket);
 }
 
 /** Removes a socket in a directory of its own, and that directory; nothing else, whatever the record says. */

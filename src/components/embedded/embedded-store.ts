@@ -40,9 +40,9 @@ export interface EmbeddedSettings extends EmbeddedInternals {
 export async function openEmbeddedStore(
   path: string,
   context: StateContext,
-  { isShareable = false, ...settings }: EmbeddedSettings = {},
+  settings: EmbeddedSettings = {},
 ): Promise<EmbeddedStore> {
-  return new EmbeddedStore(await openThread({ path, ...settings }), context, isShareable);
+  return new EmbeddedStore(await openThread({ path, ...settings }), context, settings.isShareable);
 }
 
 /** Opens a directory in a thread. */

@@ -8,6 +8,7 @@ import { FramedSocket } from './frames.ts';
 import { readHello, refusal, welcome } from './greeting.ts';
 import { Guest } from './guest.ts';
 import { GREETING_LIMIT_MS, type Hello, MAX_CALL_BYTES, MAX_GREETING_BYTES } from './guest-protocol.ts';
+import { changeIfPossible } from './private-files.ts';
 import type { LineRequest, ThreadNotice } from './protocol.ts';
 import type { SqliteEngine } from './sqlite-engine.ts';
 
@@ -66,6 +67,7 @@ export class GuestServer {
       this.#server.on('error', (error) => post({ notice: `the socket of ${quote(path)} fails: ${error.message}` }));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
+      changeIfPossible(() => recordOpening(path));
       post({ notice: `no other process can join the state directory ${quote(path)}, since no socket opens: ${why}` });
     }
     this.#awaitEmptiness();

@@ -15,6 +15,8 @@ export interface WorkerSettings {
   readonly syncDelayMs?: number;
   /** For tests: max pages of the file, like a full disk. */
   readonly maxPages?: number;
+  /** Whether other processes will be able to join. Default: false. */
+  readonly isShareable?: boolean;
   /** How long to wait for the lock of the directory. Default: one second. */
   readonly busyTimeoutMs?: number;
 }

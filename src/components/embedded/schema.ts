@@ -24,6 +24,8 @@ const BUSY_TIMEOUT_MS = 1000;
 export interface OpenOptions {
   /** How long to wait for the lock. Default: one second. */
   readonly busyTimeoutMs?: number | undefined;
+  /** Whether other processes will be able to join. Default: false. */
+  readonly isShareable?: boolean | undefined;
   /** Called about commits that may be lost. */
   readonly onWarning?: (text: string) => void;
 }
@@ -45,7 +47,7 @@ const CACHE_SIZE = -16 * 1024;
 export function openDatabase(sqlite: SqliteModule, path: string, options: OpenOptions = {}): SqliteConnection {
   const connection = connect(sqlite, path, options.onWarning);
   try {
-    prepare(connection, path, options.busyTimeoutMs ?? BUSY_TIMEOUT_MS);
+    prepare(connection, path, options);
     return connection;
   } catch (error) {
     const translated = stateErrorOf(error, path);
@@ -77,7 +79,8 @@ function connect(sqlite: SqliteModule, path: string, onWarning?: (text: string) 
   }
 }
 
-function prepare(connection: SqliteConnection, path: string, busyTimeoutMs: number): void {
+function prepare(connection: SqliteConnection, path: string, options: OpenOptions): void {
+  const { busyTimeoutMs = BUSY_TIMEOUT_MS, isShareable = false } = options;
   connection.execute(`PRAGMA busy_timeout=${busyTimeoutMs}; PRAGMA locking_mode=EXCLUSIVE`);
   // The first statement that touches the file: fails if the file is locked or is not a database.
   const schemaVersion = checkOwner(connection, path);
@@ -96,7 +99,7 @@ function prepare(connection: SqliteConnection, path: string, busyTimeoutMs: numb
   migrate(connection, schemaVersion);
   syncDirectory(path);
   // Last: now there is a log.
-  recordOpening(path);
+  recordOpening(path, isShareable ? 'opening' : undefined);
 }
 
 /** Returns the schema version; throws before any change if the file is not ours or from a later release. */

@@ -109,10 +109,10 @@ class StoreThread {
 }
 
 async function openEngine(
-  { path, syncDelayMs, maxPages, busyTimeoutMs }: WorkerSettings,
+  { path, syncDelayMs, maxPages, isShareable, busyTimeoutMs }: WorkerSettings,
   onWarning: (text: string) => void,
 ): Promise<SqliteEngine> {
-  const connection = openDatabase(await loadSqlite(), path, { busyTimeoutMs, onWarning });
+  const connection = openDatabase(await loadSqlite(), path, { isShareable, busyTimeoutMs, onWarning });
   try {
     if (maxPages !== undefined) connection.execute(`PRAGMA max_page_count=${maxPages}`);
     return new SqliteEngine(

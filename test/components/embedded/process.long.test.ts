@@ -52,15 +52,19 @@ test('a killed process loses nothing that was acknowledged and tears no batch; i
   }
 });
 
-test('a second process is refused, and told which process holds the directory', async () => {
+test('a second process is refused, and told which process has the directory for itself', async () => {
   const path = temporaryDirectory();
-  const holder = start('hold', path);
+  const holder = startNode([script, 'hold', path, 'exclusive']);
   await expect.poll(() => holder.lines, { timeout: 10_000 }).toEqual(['open']);
   const second = start('hold', path);
+  const third = startNode([script, 'hold', path, 'exclusive']);
+  const refused = `in-use: The state directory ${JSON.stringify(path)} is in use by process ${holder.process.pid} since`;
   expect(await second.ended).toEqual({ code: 1, signal: null });
-  expect(second.lines.join()).toContain(
-    `in-use: The state directory ${JSON.stringify(path)} is in use by process ${holder.process.pid} since`,
-  );
+  expect(second.lines.join()).toContain(refused);
+  expect(second.lines.join()).toContain('It has it for itself (option "exclusive"');
+  expect(await third.ended).toEqual({ code: 1, signal: null });
+  expect(third.lines.join()).toContain(refused);
+  expect(third.lines.join()).toContain('One process at a time can have it open');
   holder.process.kill('SIGKILL');
   await holder.ended;
   await openStore(path);

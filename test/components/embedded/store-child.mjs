@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 import { embeddedState } from 'insidecar/embedded';
 import { systemClock } from 'insidecar/kit';
 
-const [mode, path] = process.argv.slice(2);
+const [mode, path, exclusive] = process.argv.slice(2);
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 const say = (line) => writeSync(1, `${line}\n`);
 const value = Buffer.alloc(300, 'x');
@@ -79,7 +79,10 @@ const modes = {
 };
 
 try {
-  const store = await embeddedState({ path }).open({ clock: systemClock, logger });
+  const store = await embeddedState({ path, exclusive: exclusive === 'exclusive' }).open({
+    clock: systemClock,
+    logger,
+  });
   await modes[mode](store);
 } catch (error) {
   say(`${error.kind}: ${error.message}`);

@@ -13,7 +13,7 @@ export function openBeside(torture: Torture): Promise<StateStore> {
 }
 
 function stateOf({ engine, url, place }: Torture): StateDefinition {
-  if (engine === 'embedded') return embeddedState({ path: url });
+  if (engine === 'embedded' || engine === 'directory') return embeddedState({ path: url });
   return engine === 'redis' ? redisState({ url, prefix: place }) : postgresqlState({ url, schema: place });
 }
 

@@ -172,13 +172,15 @@ export class Faults {
   async #failDisk(how: 'full' | 'slow' | 'sync'): Promise<void> {
     const { disk, random } = this.#torture;
     if (disk === undefined) return;
-    const slot = await this.#anySlot();
+    await this.#anySlot();
     if (how === 'full') disk.fill();
     if (how === 'slow') disk.slowDown(20 + random() * 300);
     if (how === 'sync') disk.breakSyncs();
     await this.#torture.pass(200 + random() * (how === 'sync' ? 500 : 3_000));
-    if (how === 'sync') await slot.host.kill();
+    // The disk fails for the host that writes to it.
+    const { holder } = this.#torture;
+    if (how === 'sync') await holder.host.kill();
     disk.heal();
-    if (how === 'sync') this.#torture.replace(slot);
+    if (how === 'sync') this.#torture.replace(holder);
   }
 }

@@ -84,6 +84,10 @@ export class HostProcess implements Life {
     this.#child.on('error', () => undefined);
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   get isPaused(): boolean {
     return this.pauses.some(([, to]) => to === Number.POSITIVE_INFINITY);
   }

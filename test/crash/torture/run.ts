@@ -9,11 +9,15 @@ import { reportOf, takeoverLines } from './report.ts';
 import { loseOnPurpose } from './sabotage.ts';
 import { ENGINES, type Engine, Torture } from './torture.ts';
 
-/** How many faults there are in an hour over all engines, of which each has a third. */
+/** How many faults there are in an hour over all engines, of which each has its share. */
 const IN_AN_HOUR: Readonly<Record<Engine, FaultCounts>> = {
   embedded: {
     ...{ kill: 600, pause: 40, stop: 60, cut: 0, hole: 0, crash: 0 },
     ...{ clock: 40, full: 40, slow: 40, sync: 60 },
+  },
+  directory: {
+    ...{ kill: 300, pause: 20, stop: 40, cut: 0, hole: 0, crash: 0 },
+    ...{ clock: 20, full: 20, slow: 20, sync: 30 },
   },
   postgresql: {
     ...{ kill: 200, pause: 20, stop: 20, cut: 300, hole: 10, crash: 10 },

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readHolder } from '../../../src/components/embedded/directory.ts';
 import { canFailDisk, FailingDisk } from '../../support/failing-disk.ts';
 import { type OwnServer, startPostgresql, startRedis } from '../../support/servers.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
@@ -12,10 +13,13 @@ import { HostProcess, type HostSetup, nowUs } from './host-process.ts';
 import { randomOf } from './random.ts';
 import { Records } from './records.ts';
 
-/** `embedded` is one host on a directory, whose disk can fail; the others are three hosts on a server. */
-export type Engine = 'embedded' | 'postgresql' | 'redis';
+/**
+ * `embedded` is one host on a directory, whose disk can fail; `directory` is three hosts on one, of which one holds it;
+ * the others are three hosts on a server.
+ */
+export type Engine = 'embedded' | 'directory' | 'postgresql' | 'redis';
 
-export const ENGINES: readonly Engine[] = ['embedded', 'postgresql', 'redis'];
+export const ENGINES: readonly Engine[] = ['embedded', 'directory', 'postgresql', 'redis'];
 
 /** Options of {@link Torture}. */
 export interface TortureOptions {
@@ -53,9 +57,9 @@ export class Torture implements AsyncDisposable {
   readonly records = new Records();
   readonly lives: HostProcess[] = [];
   readonly random: () => number;
-  /** None for `embedded`. */
+  /** None for a directory. */
   readonly server: OwnServer | undefined;
-  /** For `embedded` only, where a disk can be made to fail. */
+  /** For a directory only, where a disk can be made to fail. */
   readonly disk: FailingDisk | undefined;
   readonly slots: Slot[] = [];
   /** The messages and jobs that the store had at the end, when all was done. */
@@ -114,7 +118,7 @@ export class Torture implements AsyncDisposable {
     return PLACE;
   }
 
-  /** The address of the server, without a proxy; for `embedded` the directory. */
+  /** The address of the server, without a proxy; or the directory. */
   get url(): string {
     return this.#url(this.server?.port);
   }
@@ -122,6 +126,13 @@ export class Torture implements AsyncDisposable {
   #url(port: number | undefined): string {
     if (port === undefined) return join(this.#directory, 'state');
     return this.engine === 'redis' ? `redis://127.0.0.1:${port}` : `postgresql://postgres@127.0.0.1:${port}/postgres`;
+  }
+
+  /** The slot of the host that has the directory open for the others; the first one if it is not known. */
+  get holder(): Slot {
+    const [first] = this.slots;
+    if (first === undefined) throw new Error('there are no hosts');
+    return this.slots.find(({ host }) => host.pid === readHolder(this.url)?.pid) ?? first;
   }
 
   /** Whether a workflow is there that waits for its event. */
@@ -197,9 +208,9 @@ export class Torture implements AsyncDisposable {
     clearInterval(waiting);
     await this.#readWorkflows(limitMs);
     // An embedded store is open once: its host must have ended.
-    if (this.server === undefined) await this.#stop();
+    if (this.engine === 'embedded') await this.#stop();
     await this.#readLeft(limitMs);
-    if (this.server !== undefined) await this.#stop();
+    if (this.engine !== 'embedded') await this.#stop();
   }
 
   #waitsFor(): string {
@@ -253,6 +264,6 @@ export class Torture implements AsyncDisposable {
 }
 
 async function startServer(engine: Engine): Promise<OwnServer | undefined> {
-  if (engine === 'embedded') return undefined;
+  if (engine === 'embedded' || engine === 'directory') return undefined;
   return engine === 'redis' ? startRedis() : startPostgresql();
 }
