@@ -14,7 +14,7 @@ export interface LocalHost {
   readonly id: string;
   readonly appId: string;
   readonly owner: LocalOwner;
-  /** Called when another host of the same store comes or goes, here or, for all that is known, in other processes. */
+  /** Called when another host of the same store comes or goes, or when other processes may have hosts from now on. */
   readonly onOthers: () => void;
   /** Handle calls of other hosts, by their kind. */
   readonly calls?: Readonly<Partial<Record<HostCalls, object | undefined>>> | undefined;

@@ -9,7 +9,7 @@ import { SidecarError, type StateErrorCode } from '../errors.ts';
  *   Fix: Correct the call.
  * - `closed`: the store is closed or closing; nothing was written.
  *   Fix: Use the store before it closes.
- * - `in-use`: another process (or this one) has the store open.
+ * - `in-use`: another process (or this one) has the store open, and does not share it.
  *   Fix: Stop the other process, or give this one a directory of its own.
  * - `full`: the disk is full; nothing was written. Writes work again once there is space.
  *   Fix: Make space.

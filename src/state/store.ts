@@ -119,8 +119,9 @@ export interface StateStore extends AsyncDisposable {
   readonly failure: Error | undefined;
 
   /**
-   * Whether only one process can have the store open. Hosts that a crashed process left in it are then replaced at
-   * once. Default: other processes may have it open, so a silent host is given time to return.
+   * Whether no other process has the store open, or can open it without this one knowing. Hosts that a crashed process
+   * left in it are then replaced at once. Default: other processes may have it open, so a silent host is given time to
+   * return.
    */
   readonly isExclusive?: boolean;
 

@@ -39,8 +39,11 @@ const FIELDS: OptionFields<EmbeddedOptions> = {
  * later there is nothing to install or run beside the process; on Node 20, install the package
  * `@photostructure/sqlite`. Every commit is synced to the disk, on a separate thread.
  *
- * Opening rejects with a `StateError`: `in-use` if another process has it open, `read-only`, `corrupt`, `newer-format`,
- * `driver-missing`, `full`.
+ * Other processes of this machine and user that open the directory join the one that holds it, over a socket in it; when
+ * that one ends, another one holds the directory at once. `exclusive` is for one process.
+ *
+ * Opening rejects with a `StateError`: `in-use` if the process that holds it cannot be joined, `read-only`, `corrupt`,
+ * `newer-format`, `driver-missing`, `full`.
  *
  * @param given - the directory, or the options
  * @example

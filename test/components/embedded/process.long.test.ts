@@ -72,7 +72,7 @@ test('a second process is refused, and told which process has the directory for 
 
 test('a process of another container is named with its host, although it has the ID of this one', async () => {
   const path = temporaryDirectory();
-  const holder = start('hold', path);
+  const holder = startNode([script, 'hold', path, 'exclusive']);
   await expect.poll(() => holder.lines, { timeout: 10_000 }).toEqual(['open']);
   const written = { pid: process.pid, since: 'noon', isOpen: true, host: 'other' };
   writeFileSync(join(path, 'holder.json'), JSON.stringify(written));

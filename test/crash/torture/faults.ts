@@ -108,9 +108,9 @@ export class Faults {
     return slots[Math.floor(this.#torture.random() * slots.length)] as Slot;
   }
 
-  /** Ends a host, and starts another one in its place. */
-  async end(how: 'kill' | 'stop'): Promise<Ending> {
-    const slot = await this.#anySlot();
+  /** Ends a host, and starts another one in its place. Default: any one. */
+  async end(how: 'kill' | 'stop', given?: Slot): Promise<Ending> {
+    const slot = given ?? (await this.#anySlot());
     const { host } = slot;
     const ending = { how, life: host.life, at: nowUs() };
     this.endings.push(ending);

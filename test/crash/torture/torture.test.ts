@@ -66,6 +66,30 @@ test('a host on a directory loses nothing and does nothing twice that is recorde
   expect(torture.records.workflows.size).toBeGreaterThan(5);
 }, 180_000);
 
+test('three hosts on a directory lose nothing and do nothing twice that is recorded, whichever of them holds it', async () => {
+  const seed = Date.now() % 1_000_000;
+  await using torture = await Torture.start({ engine: 'directory', seed, pace: 0.6 });
+  const faults = new Faults(torture);
+  await faults.end('kill', torture.holder);
+  await faults.pause(PAUSE_MS);
+  const disk = canFailDisk() ? { full: 1, slow: 1, sync: 1 } : {};
+  await faults.run({ kill: 2, stop: 1, clock: 1, ...disk }, PAUSE_MS / 1_000);
+  await torture.until(() => torture.hosts.every(({ isReady }) => isReady), 60_000, 'all hosts are up again');
+  const { life, at } = await faults.end('kill', torture.holder);
+  await torture.until(
+    () => takeoverOf(torture.records, life, at)?.lastMs !== Number.POSITIVE_INFINITY,
+    60_000,
+    'taken over',
+  );
+  await untilMore(torture, { publish: 100, schedule: 30, start: 30 });
+  await torture.rest();
+  const { findings, lines } = reportOf(torture);
+  console.log([`directory, seed ${seed}`, ...lines, ...takeoverLines(torture, faults)].join('\n'));
+  expect(findings).toEqual(NOTHING);
+  expect(torture.lives.length).toBeGreaterThanOrEqual(3 + 5);
+  expect(torture.records.acknowledged('publish').length).toBeGreaterThan(100);
+}, 240_000);
+
 test.runIf(hasRedis())(
   'what is lost is found: a message, a job and a workflow that were deleted by hand',
   async () => {
