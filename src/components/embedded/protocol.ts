@@ -195,7 +195,7 @@ export function writeFailure(writer: BinaryWriter, { kind, message }: ThreadFail
   writer.text(message);
 }
 
-export function readFailure(reader: BinaryReader): ThreadFailure {
+function readFailure(reader: BinaryReader): ThreadFailure {
   return { kind: reader.text() as StateErrorKind, message: reader.text() };
 }
 
@@ -295,7 +295,7 @@ export interface AnsweredRow {
 const EMPTY = new Uint8Array(0);
 
 /** Packs the rows of a read, at most one for a `get`. */
-export function writeRows(writer: BinaryWriter, rows: readonly AnsweredRow[]): void {
+function writeRows(writer: BinaryWriter, rows: readonly AnsweredRow[]): void {
   writer.byte(DONE);
   writer.u32(rows.length);
   for (const { key, version, value, damage } of rows) {
@@ -308,7 +308,7 @@ export function writeRows(writer: BinaryWriter, rows: readonly AnsweredRow[]): v
 }
 
 /** Packs the answer to a `count`. */
-export function writeNumber(writer: BinaryWriter, count: number): void {
+function writeNumber(writer: BinaryWriter, count: number): void {
   writer.byte(DONE);
   writer.f64(count);
 }
