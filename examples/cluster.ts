@@ -6,6 +6,7 @@
  * Run with `npm run example:cluster`. PM2 starts processes in the same way: `pm2 start app.js -i 4`.
  */
 import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -68,11 +69,17 @@ async function work(): Promise<void> {
   // One port for all workers: the primary hands out the connections.
   const web = createServer(async (request, response) => {
     const [, what, id = ''] = request.url?.split('/') ?? [];
-    if (what === 'order') {
-      await sidecar.pubsub.publish('pubsub', 'orders', id);
-      await sidecar.jobs.schedule(`bill-${id}`, { dueTime: '100ms' });
-      await sidecar.workflows.start(order, id, { instanceId: id, ifExists: 'keep' });
-    } else await sidecar.workflows.raiseEvent(id, 'paid');
+    try {
+      if (what === 'order') {
+        await sidecar.pubsub.publish('pubsub', 'orders', id);
+        await sidecar.jobs.schedule(`bill-${id}`, { dueTime: '100ms' });
+        await sidecar.workflows.start(order, id, { instanceId: id, ifExists: 'keep' });
+      } else await sidecar.workflows.raiseEvent(id, 'paid');
+    } catch (error) {
+      // The caller sends it again.
+      console.error(error);
+      response.statusCode = 503;
+    }
     response.end(`worker ${cluster.worker?.id}`);
   });
   web.listen(0, '127.0.0.1', () => tell({ kind: 'up', port: (web.address() as AddressInfo).port }));
@@ -149,8 +156,10 @@ async function supervise(): Promise<void> {
     const again = [...counts.values()].filter((count) => count > 1).length;
     console.log(`${counts.size} of ${ORDERS} ${what}s are done, ${again} of them again after a kill`);
   }
-  for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGTERM');
-  await new Promise<void>((resolve) => cluster.disconnect(resolve));
+  const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+  const ended = running.map((worker) => once(worker, 'exit'));
+  for (const worker of running) worker.process.kill('SIGTERM');
+  await Promise.all(ended);
   rmSync(directory, { recursive: true, force: true });
   process.exit(areDone() ? 0 : 1);
 }

@@ -35,7 +35,9 @@ function openIn(path: string, { umask = '022', uid }: { umask?: string; uid?: nu
 /** By name, in octal. */
 function modesIn(path: string): Record<string, string> {
   const modeOf = (name: string): string => (lstatSync(join(path, name)).mode & 0o777).toString(8);
-  return Object.fromEntries(readdirSync(path).map((name) => [name, modeOf(name)]));
+  // A process that is killed may have opened its socket, or not yet.
+  const files = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(files.map(({ name }) => [name, modeOf(name)]));
 }
 
 const OPENED = { signal: 'SIGKILL', stdout: 'open\n' };
