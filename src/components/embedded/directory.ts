@@ -9,6 +9,7 @@ import {
   openSync,
   readFileSync,
   rmSync,
+  statfsSync,
   statSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
@@ -52,6 +53,34 @@ export function ensureDirectory(path: string): void {
 export function ensureDatabaseFile(path: string): void {
   const file = databaseFileOf(path);
   if (!existsSync(file)) createPrivate(file);
+}
+
+/** The numbers of network file systems on Linux: NFS, SMB, SMB 2, CIFS, AFS, Ceph. */
+const NETWORKS: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xfe534d42, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0x5346414f, 'AFS'],
+  [0x00c36400, 'Ceph'],
+]);
+
+/** A warning for a directory on a network file system, as far as that can be told. */
+export function networkWarning(path: string, type: number | undefined = fileSystemOf(path)): string | undefined {
+  const network = type === undefined ? undefined : NETWORKS.get(type);
+  if (network === undefined) return undefined;
+  return (
+    `The state directory ${quote(path)} is on a network file system (${network}), whose locks and syncs may not hold: ` +
+    'two machines could open it at the same time. Use a local disk, or PostgreSQL or Redis for several machines.'
+  );
+}
+
+function fileSystemOf(path: string): number | undefined {
+  try {
+    return process.platform === 'linux' ? statfsSync(path).type : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function createDirectory(path: string): void {

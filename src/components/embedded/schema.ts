@@ -5,6 +5,7 @@ import {
   ensureDatabaseFile,
   ensureDirectory,
   inUseError,
+  networkWarning,
   recordClosing,
   recordOpening,
   syncDirectory,
@@ -71,7 +72,8 @@ function connect(sqlite: SqliteModule, path: string, onWarning?: (text: string) 
     ensureDirectory(path);
     checkDatabaseIsThere(path);
     const warning = checkLog(path);
-    if (warning !== undefined) onWarning?.(warning);
+    const warnings = [networkWarning(path), warning].filter((text) => text !== undefined);
+    if (warnings.length > 0) onWarning?.(warnings.join(' '));
     ensureDatabaseFile(path);
     return new SqliteConnection(sqlite, databaseFileOf(path));
   } catch (error) {

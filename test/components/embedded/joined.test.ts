@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type Door, readDoor, readHolder } from '../../../src/components/embedded/directory.ts';
+import { type Door, networkWarning, readDoor, readHolder } from '../../../src/components/embedded/directory.ts';
 import { socketOf } from '../../../src/components/embedded/door.ts';
 import { openEmbeddedStore } from '../../../src/components/embedded/embedded-store.ts';
 import { embeddedState } from '../../../src/components/embedded/index.ts';
@@ -306,6 +306,11 @@ async function answerTo(path: string, hello: object): Promise<unknown> {
   const answer = Buffer.concat(chunks);
   return answer.length === 0 ? undefined : JSON.parse(answer.subarray(4).toString());
 }
+
+test('a directory on a network file system is warned about, and no other', () => {
+  expect(networkWarning('/state', 0x6969)).toMatch(/"\/state" is on a network file system \(NFS\)/);
+  expect(networkWarning(temporaryDirectory())).toBeUndefined();
+});
 
 describe('a directory that one process has for itself', () => {
   test('is refused to others, which say how it comes', async () => {
