@@ -10,7 +10,12 @@ const host = (id: string, version: number): StoredHost => ({
 });
 
 test('a host that counts as dead does not hide when the next one will', () => {
-  const liveness = new Liveness({ local: new LocalHosts(), appId: 'shop', silenceMs: 10_000, areHostsLocal: () => false });
+  const liveness = new Liveness({
+    local: new LocalHosts(),
+    appId: 'shop',
+    silenceMs: 10_000,
+    areHostsLocal: () => false,
+  });
   const table = { tableVersion: 0, tableEntryVersion: 'absent' } as const;
   liveness.observe({ ...table, hosts: [host('own', 1), host('a', 1), host('b', 1)] }, at(0));
   liveness.observe({ ...table, hosts: [host('own', 2), host('a', 1), host('b', 2)] }, at(4_000));
