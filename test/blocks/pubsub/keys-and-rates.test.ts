@@ -232,7 +232,7 @@ describe.each(COMPONENTS)('keys and rates, %s', (_, make) => {
           return new Response();
         },
       },
-      subscriptions: [{ pubsubname: 'pubsub', topic: 'texts', route: '/', rate: { max: 1, per: '1s' } }],
+      subscriptions: [{ pubsubName: 'pubsub', topic: 'texts', route: '/', rate: { max: 1, per: '1s' } }],
     }).start();
     for (const text of ['one', 'two']) await world.sidecar.pubsub.publish(texts, text);
     await world.clock.advance(0);
