@@ -12,7 +12,7 @@ export type { AppTarget, CallbackApp, RoutingApp } from './app/channel.ts';
 export type { FetchApp } from './app/fetch-app.ts';
 export type { AppHealthOptions } from './app/health.ts';
 export type { RequestListener } from './app/in-process.ts';
-export { Actor, type ActorClass, type ActorOf } from './blocks/actors/actor.ts';
+export { Actor, type ActorClass, type ActorOf, type CallableName } from './blocks/actors/actor.ts';
 export type { ActiveActorInfo, ActorCallOptions, ActorOptions, Actors } from './blocks/actors/actors.ts';
 export type { BindingEventContext, BindingHandler, BindingHandlerOptions } from './blocks/bindings/binding-handler.ts';
 export type { BindingCall, BindingInput, BindingReply, Bindings } from './blocks/bindings/bindings.ts';

@@ -15,7 +15,7 @@ Usage
   insidecar workflows [action]          start, repeat and manage workflows
   insidecar migrate-state --from … --to …  move state to another store
   insidecar postgresql-ddl [--schema …]  print the tables of state in PostgreSQL
-  insidecar completion SHELL            print the completion of bash, zsh or fish
+  insidecar completion SHELL            print a completion: bash, zsh or fish
   insidecar --version                   print the version
   insidecar help COMMAND                print the options of a command
 

@@ -41,9 +41,13 @@ export class RemoteWatch {
 
   /** Whether there are other hosts. Set again when other processes have opened the store, or none has it open any more. */
   set isOn(isOn: boolean) {
-    this.#timer?.cancel();
     // An exclusive store notifies of every change: no polling.
-    if (isOn && this.#store.isExclusive !== true) this.#poll();
+    const polls = isOn && this.#store.isExclusive !== true;
+    if (polls !== (this.#timer !== undefined)) {
+      this.#timer?.cancel();
+      this.#timer = undefined;
+      if (polls) this.#poll();
+    }
     if (isOn === this.#isOn) return;
     this.#isOn = isOn;
     for (const watcher of this.#watchers) {

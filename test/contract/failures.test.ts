@@ -237,6 +237,7 @@ describe('an application in this process that throws', () => {
       app: {
         listener: async (req, res) => {
           if (req.method === 'POST') throw error;
+          if (req.url !== '/sidecar/subscribe') res.statusCode = 404;
           res.setHeader('content-type', 'application/json').end(discovery);
         },
       },

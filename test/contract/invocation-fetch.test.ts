@@ -10,7 +10,7 @@ const PATH = '/v1.0/invoke/shop/method/x';
 async function fetchWorld(options: InvocationWorldOptions = {}) {
   const called: string[] = [];
   const fetch = (asked: Request): Response => {
-    if (!new URL(asked.url).pathname.endsWith('/subscribe')) called.push(asked.method);
+    if (!/\/(?:subscribe|config)$/.test(new URL(asked.url).pathname)) called.push(asked.method);
     return new Response('answered');
   };
   const world = await startInvocation({ app: { fetch }, ...options });

@@ -42,7 +42,7 @@ describe('an option that there is not is an error', () => {
       'publish',
       ({ pubsub }, options) => pubsub.publish('pubsub', 'orders', 1, options),
       { ttlInSeconds: 5 },
-      'options of publish: unknown field "ttlInSeconds": expected contentType, rawPayload, ttl, cloudEvent, metadata, trace',
+      'options of publish: unknown field "ttlInSeconds": expected contentType, rawPayload, ttl, cloudEvent, metadata, key, trace',
     ],
     [
       'publish, cloudEvent',
@@ -54,7 +54,7 @@ describe('an option that there is not is an error', () => {
       'publishBulk',
       ({ pubsub }, options) => pubsub.publishBulk('pubsub', 'orders', [], options),
       { ttlMS: 5 },
-      'options of publishBulk: unknown field "ttlMS": expected rawPayload, ttl, cloudEvent, metadata, trace, maxBulkPubBytes',
+      'options of publishBulk: unknown field "ttlMS": expected rawPayload, ttl, cloudEvent, metadata, key, trace, maxBulkPubBytes',
     ],
     [
       'an entry of publishBulk',

@@ -16,7 +16,7 @@ test.each<[options: object, problem: string]>([
   [{ nameResolution: { static: { b: [] } } }, `options.nameResolution.static.b must be ${URLS}: actual is []`],
   [{ address: 'here' }, 'options.address must be a URL that begins with http:// or https://: actual is "here"'],
   [{ bodyLimitBytes: Number.NaN }, 'options.bodyLimitBytes must be integer: actual is NaN'],
-  [{ features: new Date(Number.NaN) }, 'options.features must be array: actual is an invalid Date'],
+  [{ dapr: { features: new Date(Number.NaN) } }, 'options.dapr.features must be array: actual is an invalid Date'],
 ])('new Sidecar(%j)', (options, problem) => {
   const make = () => new Sidecar({ appId: 'shop', ...options } as SidecarOptions);
   expect(make).toThrow(expect.objectContaining({ code: 'ERR_CONFIGURATION', message: problem }));

@@ -122,6 +122,7 @@ describe.each(Object.entries(FRAMEWORKS))('an application in %s', (_name, mount)
     await using sidecar = new Sidecar({ appId: 'shop', app: mount(() => holder.api as RequestHandler) });
     await using other = new Sidecar({ appId: 'other' });
     await using inspector = inspect([sidecar, other], { access: 'open' });
+    holder.api = sidecar;
     await sidecar.start();
     await other.start();
     for (const [api, path] of [

@@ -57,11 +57,12 @@ describe('a sidecar with durable state', () => {
     await last.stop();
   });
 
-  test('refuses to start on a directory that is in use, and starts when it is free', async () => {
-    const first = await start();
-    await expect(start()).rejects.toThrow(path);
+  test('refuses to start on a directory that another one has for itself, and starts when it is free', async () => {
+    const state = embeddedState({ path, exclusive: true });
+    const first = await start({ state });
+    await expect(start({ state })).rejects.toThrow(path);
     await first.stop();
-    await (await start()).stop();
+    await (await start({ state })).stop();
   });
 
   test('answers 500 to a publish that the disk has no room for, and is not healthy', async () => {

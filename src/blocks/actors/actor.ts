@@ -92,7 +92,8 @@ export type ActorOf<T> = {
     : never;
 };
 
-type CallableName<T> = {
+/** The names of the methods of an actor that can be called from outside. @public */
+export type CallableName<T> = {
   [Name in keyof T]: Name extends keyof Actor<object> | `_${string}`
     ? never
     : T[Name] extends (...args: never) => unknown

@@ -80,6 +80,9 @@ export class ActorsService implements BlockService, ActorTurns {
   #question: ConfigurationQuestion | undefined;
   #watch: Disposable | undefined;
   #isAtRest = false;
+  #isStarted = false;
+  /** Whether reminders run here: without an actor type there is none that is due. */
+  #runsReminders = false;
   #isStopping = false;
 
   constructor(deps: ActorsServiceDeps) {
@@ -105,7 +108,7 @@ export class ActorsService implements BlockService, ActorTurns {
       answered: (types) => {
         if (this.#isAtRest || (types.size === 0 && this.types.declared.length === 0)) return;
         this.types.setApp(types, hosting);
-        void this.#opened?.claims.claim();
+        if (this.#isStarted) this.#serveTypes();
       },
     });
     this.#watch = monitor.onChange((state) => {
@@ -351,9 +354,16 @@ export class ActorsService implements BlockService, ActorTurns {
   start(isAtRest: boolean): void {
     this.#isAtRest = isAtRest;
     if (isAtRest) return;
+    this.#isStarted = true;
     this.#opened?.expiry.start();
+    if (this.types.declared.length > 0) this.#serveTypes();
+  }
+
+  #serveTypes(): void {
+    void this.#opened?.claims.claim();
+    if (this.#runsReminders) return;
+    this.#runsReminders = true;
     this.reminders.start(false);
-    if (this.types.declared.length > 0) void this.#opened?.claims.claim();
   }
 
   /** Begins no turn any more, lets those under way end, and has all actors deactivated. */

@@ -7,7 +7,7 @@ import { OutageLog } from '../../../src/components/outage-log.ts';
 import { textMessage } from '../../../src/kit/collector.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 
-const ORIGIN = { topic: 'orders', group: 'app', reason: 'x'.repeat(400), attempts: 3, deadAt: Date.parse('') };
+const ORIGIN = { topic: 'orders', group: 'app', reason: 'x'.repeat(400), attempts: 3, deadAt: 1_750_000_000_000 };
 
 function sizeOf({ value, headers }: OutgoingRecord): number {
   return value.length + [...headers.values()].reduce((bytes, header) => bytes + header.length, 0);

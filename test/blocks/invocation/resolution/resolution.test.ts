@@ -16,7 +16,8 @@ class Named implements AsyncDisposable {
 
   constructor(name: string, options: Partial<SidecarOptions>) {
     const { clock, logger } = this;
-    const fetch = (): Response => {
+    const fetch = (asked: Request): Response => {
+      if (new URL(asked.url).pathname === '/sidecar/config') return new Response(null, { status: 404 });
       this.calls++;
       return new Response(name);
     };

@@ -16,7 +16,7 @@ test.each<[object, string]>([
   [{ url, consumerId: '' }, `consumerId ${what} is "": expected a text that is not empty`],
   [{ url, trimAcknowledged: 1 }, `trimAcknowledged ${what} is 1: expected true or false`],
   [{ url, maxLenApprox: 0 }, `maxLenApprox ${what} is 0: expected a whole number of 1 or more`],
-  [{ url, streamTtl: 0.5 }, `streamTtl ${what} is 0.5: expected a whole number of 1 or more`],
+  [{ url, streamTtl: 0.5 }, `streamTtl ${what} is 0.5: expected a duration: a number of milliseconds`],
   [{ url, stream: 'x' }, 'options of redisPubSub "pubsub": unknown field "stream"'],
 ])('refuses the options %j', (options, problem) => {
   expect(() => redisPubSub('pubsub', options as RedisPubSubOptions)).toThrow(problem);
