@@ -52,7 +52,7 @@ for i, key in ipairs(KEYS) do
     if kind == 'string' then data = redis.call('GET', key)
     elseif kind ~= 'none' then version = kind == 'hash' and '${FOREIGN}hash without the field data' or kind end
   end
-  found[at - 2], found[at - 1], found[at] = data or false, version or false, data and expiryOf(key)
+  found[at - 2], found[at - 1], found[at] = data or false, version or false, data and expiryOf(key) or false
 end
 return found`);
 
