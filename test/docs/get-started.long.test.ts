@@ -67,7 +67,7 @@ test('Over HTTP', async () => {
   const cwd = folder();
   const { files, commands } = steps.find(({ title }) => title === 'Over HTTP')!;
   // A port of its own, which it prints.
-  const listening = "server.once('listening', () => console.log(`port ${(server.address() as any).port}`));";
+  const listening = "server.once('listening', () => console.log('port', (server.address() as any).port));";
   for (const { name, code } of files)
     writeFileSync(
       join(cwd, name),

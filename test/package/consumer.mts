@@ -52,7 +52,13 @@ const brokers: readonly PubSubDefinition[] = [
 ];
 const mail: SmtpBindingOptions = { host: 'smtp.internal', emailFrom: 'shop@shop.example' };
 const telemetry: Telemetry = openTelemetry({ messageParent: false });
-const options: SidecarOptions = { appId: 'orders', components: [pubsub, durable, smtpBinding('mail', mail)], state, clock, telemetry };
+const options: SidecarOptions = {
+  appId: 'orders',
+  components: [pubsub, durable, smtpBinding('mail', mail)],
+  state,
+  clock,
+  telemetry,
+};
 const durableCases: readonly StoreCase[] = stateStoreConformance.filter(({ needs = [] }) => needs.includes('durable'));
 
 const approval: TWorkflow = async function* (context: WorkflowContext, order: Order) {

@@ -220,7 +220,7 @@ export class PubSub {
   }
 
   /**
-   * Like {@link PubSub.subscribe}, for batches: the function gets a list of messages, at most `maxMessagesCount`, and its
+   * Like `subscribe`, for batches: the function gets a list of messages, at most `maxMessagesCount`, and its
    * result says which of them are done. A batch is delivered when it is full, or when its oldest message has waited for
    * `maxAwaitDuration`; `concurrency` is the number of batches at a time. Order is not kept.
    *

@@ -117,7 +117,13 @@ describe.skipIf(!hasNats())('streams', () => {
   ])('a dead letter that is too large for %s with its origin is stored without it', async (_what, limitBytes) => {
     const [component, topic] = [await openJetStream(server.url), newTopic()];
     await ask(raw, `STREAM.CREATE.${topic}`, { name: topic, subjects: [topic], max_msg_size: limitBytes });
-    const deadLetter = { topic: 'orders', group: 'app', reason: 'x'.repeat(400), attempts: 3, deadAt: 1_750_000_000_000 };
+    const deadLetter = {
+      topic: 'orders',
+      group: 'app',
+      reason: 'x'.repeat(400),
+      attempts: 3,
+      deadAt: 1_750_000_000_000,
+    };
     const letter = textMessage(topic, 'a', { data: Buffer.alloc(limitBytes - 300), deadLetter });
     for (const one of [letter, textMessage(topic, 'b', { deadLetter })])
       expect(await component.publish([one])).toEqual([]);

@@ -334,7 +334,13 @@ describe('a session on a broker with bad luck', () => {
     const connack = () => ({ properties: { maximumPacketSize: 2_000 } });
     await using broker = await ScriptedBroker.start({ protocolVersion: 5, connack });
     const component = await open({ url: broker.url });
-    const deadLetter = { topic: 'orders', group: 'app', reason: 'x'.repeat(400), attempts: 3, deadAt: 1_750_000_000_000 };
+    const deadLetter = {
+      topic: 'orders',
+      group: 'app',
+      reason: 'x'.repeat(400),
+      attempts: 3,
+      deadAt: 1_750_000_000_000,
+    };
     const published = component.publish([
       { ...message('topic', 'x'.repeat(1_700)), id: 'large', deadLetter },
       { ...message('topic', 'small'), deadLetter },

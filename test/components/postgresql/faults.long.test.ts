@@ -90,11 +90,7 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ['a URL of another kind', { url: 7 }, /^url in options of postgresqlState: expected a URL/],
   ['a port as text', { url: { port: '5432' } }, /^port in url of postgresqlState is "5432": expected a whole/],
   ['a password that is none', { url: { password: 5 } }, /^password in url of postgresqlState: expected a text or/],
-  [
-    'an answer as text',
-    { url: 'postgresql://h/d', migrate: 'no' },
-    /^migrate in .* is "no": expected true or false$/,
-  ],
+  ['an answer as text', { url: 'postgresql://h/d', migrate: 'no' }, /^migrate in .* is "no": expected true or false$/],
   ['ports that do not fit the hosts', { url: 'host=a,b,c port=1,2 password=secret' }, /must be a URL/],
 ])('postgresqlState() refuses %s', (_what, options, message) => {
   const make = (): unknown => postgresqlState(options as PostgresqlOptions);

@@ -2,7 +2,7 @@ import { checkTopic, type TopicDefinition } from '../publishing/topic.ts';
 import { checkSubscribeOptions, type SubscribeOptions } from './subscribe-options.ts';
 import type { TopicHandler } from './subscription.ts';
 
-/** A function for the messages of a topic. Made by {@link defineSubscription}. @public */
+/** A function for the messages of a topic. Made by `defineSubscription`. @public */
 export interface SubscriptionDefinition {
   /** `subscription`. */
   readonly kind: 'subscription';
