@@ -17,8 +17,8 @@ const connection = `postgresql://postgres@127.0.0.1:${port}/postgres`;
 const store = {
   sqlite: () => sqliteStateStore('orders', { file: `${path}/orders.db`, outbox }),
   redis: () => redisStateStore('orders', { url: `redis://127.0.0.1:${port}`, outbox }),
-  'postgresql-v1': () => postgresqlStateStore('orders', { connection, version: 'v1', outbox }),
-  'postgresql-v2': () => postgresqlStateStore('orders', { connection, version: 'v2', outbox }),
+  'postgresql-v1': () => postgresqlStateStore('orders', { url: connection, version: 'v1', outbox }),
+  'postgresql-v2': () => postgresqlStateStore('orders', { url: connection, version: 'v2', outbox }),
 }[kind]();
 
 const file = `${path}/published`;

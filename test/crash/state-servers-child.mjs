@@ -14,8 +14,8 @@ const [, kind, port] = process.argv.slice(2);
 const connection = `postgresql://postgres@127.0.0.1:${port}/postgres`;
 const store = {
   redis: () => redisStateStore('orders', { url: `redis://127.0.0.1:${port}` }),
-  'postgresql-v1': () => postgresqlStateStore('orders', { connection, version: 'v1' }),
-  'postgresql-v2': () => postgresqlStateStore('orders', { connection, version: 'v2' }),
+  'postgresql-v1': () => postgresqlStateStore('orders', { url: connection, version: 'v1' }),
+  'postgresql-v2': () => postgresqlStateStore('orders', { url: connection, version: 'v2' }),
 }[kind]();
 const sidecar = new Sidecar({ appId: 'crash', logger, components: [store] });
 await sidecar.start();

@@ -5,7 +5,7 @@ import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } 
 import { codeOf, start } from './code-of-docs.ts';
 
 const PATIENCE = { timeout: 20_000 };
-const [PROGRAM = ''] = codeOf('docs/scaling.md');
+const PROGRAM = codeOf('docs/scaling.md').find((code) => code.includes('postgresqlState')) ?? '';
 const ON_REDIS = PROGRAM.replace('{ postgresqlState }', '{ redisState }')
   .replace('insidecar/postgresql', 'insidecar/redis')
   .replace('postgresqlState(DATABASE_URL)', `redisState({ url: DATABASE_URL, durability: 'synced' })`);

@@ -15,7 +15,7 @@ export const RUNTIME: unique symbol = Symbol('runtime of the actor');
  * The base class of actors in code. An actor is one of its type and its ID; it has durable state, and at most one
  * activation over all hosts, which runs one call at a time.
  *
- * Each public method can be called by {@link Actors.get}. One call is one turn, and one turn one commit: what the method
+ * Each public method can be called by `sidecar.actors.get`. One call is one turn, and one turn one commit: what the method
  * has changed of {@link Actor.state} is stored when it has returned, and dropped if it throws. Arguments and results are
  * copied as JSON. Methods whose name begins with `_`, and those of this class, cannot be called.
  *

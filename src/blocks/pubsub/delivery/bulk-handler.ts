@@ -24,7 +24,7 @@ export interface BulkContext {
  *
  * - a list with one element for each message, in their order: an element means what the result of {@link MessageHandler}
  *   does, and an element of `Promise.allSettled` is a success or a failure;
- * - a {@link ProcessingStatus} or an `Error`, which counts as thrown: it is the outcome of all messages;
+ * - a status of processing or an `Error`, which counts as thrown: it is the outcome of all messages;
  * - anything else, or nothing: all messages are done.
  *
  * @public
