@@ -84,7 +84,7 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   [
     'a time limit that no timer can have',
     { url: 'postgresql://h/d', operationTimeout: 2 ** 31 },
-    /^operationTimeout in options of postgresqlState is 2147483648: expected a whole number from 1 to 2147483647$/,
+    /^operationTimeout in options of postgresqlState is 2147483648: expected a duration: .* of 1 ms or more and 2147483647 ms at most$/,
   ],
   ['no URL', {}, /^url in options of postgresqlState: expected a URL, pairs, or an object$/],
   ['a URL of another kind', { url: 7 }, /^url in options of postgresqlState: expected a URL/],

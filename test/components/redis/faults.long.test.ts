@@ -51,7 +51,7 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   [
     'a time limit that no timer can have',
     { url: 'redis://h', callTimeout: 2 ** 31 },
-    /^callTimeout in options of redisState is 2147483648: expected a whole number from 1 to 2147483647$/,
+    /^callTimeout in options of redisState is 2147483648: expected a duration: .* of 1 ms or more and 2147483647 ms at most$/,
   ],
 ])('redisState() refuses %s', (_what, options, message) => {
   const make = (): unknown => redisState(options as RedisOptions);

@@ -4,6 +4,7 @@ import { messageOf } from '../../../errors.ts';
 import { asHeaderValue } from '../../../http/header-value.ts';
 import { EMPTY_BODY } from '../../../http/message.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
+import { cancelTokenOfSignal, unlessAborted } from '../../../util/cancel-token.ts';
 import { sleep } from '../../../util/clock.ts';
 import type { BlockDeps } from '../../block-deps.ts';
 import { type ActorSettings, parseConfiguration } from '../model/configuration.ts';
@@ -78,7 +79,8 @@ export class ConfigurationQuestion {
     try {
       const headers = { accept: 'application/json', [wire.headers.appId]: asHeaderValue(appId) };
       const call = { method: 'GET', url: wire.configPath, headers, body: EMPTY_BODY, timeLimitMs: TIME_LIMIT_MS };
-      const { status, body } = await app.call(call);
+      const stopping = cancelTokenOfSignal(this.#stopping.signal);
+      const { status, body } = await unlessAborted(app.call(call), stopping);
       if (arrival !== this.#arrival || this.#stopping.signal.aborted) return true;
       const types = NO_ACTORS.has(status) ? new Map<string, ActorSettings>() : this.#typesOf(status, body);
       answered(types);
