@@ -78,7 +78,7 @@ export interface ActorsWorldOptions extends TestSidecarOptions {
 }
 
 /** Makes a world whose sidecar has not been started. */
-export async function createActorsWorld({
+async function createActorsWorld({
   configuration = { entities: ['Cart'] },
   answer,
   via = 'port',

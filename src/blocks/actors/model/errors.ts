@@ -2,7 +2,7 @@ import { messageOf, SidecarError } from '../../../errors.ts';
 import type { ActorAddress } from './address.ts';
 
 /** An actor in messages. */
-export function nameOf({ actorType, actorId }: ActorAddress): string {
+function nameOf({ actorType, actorId }: ActorAddress): string {
   return `actor ${JSON.stringify(actorId)} of type ${JSON.stringify(actorType)}`;
 }
 

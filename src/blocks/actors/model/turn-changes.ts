@@ -17,9 +17,3 @@ export interface TurnPart {
 export type ReminderChange<Fields> =
   | { readonly type: 'set'; readonly name: string; readonly fields: Fields }
   | { readonly type: 'delete'; readonly name: string };
-
-/** Prepares the reminders that a turn has changed, for its commit. */
-export type PrepareReminders<Fields> = (
-  address: ActorAddress,
-  changes: readonly ReminderChange<Fields>[],
-) => Promise<TurnPart>;
