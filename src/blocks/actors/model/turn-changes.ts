@@ -1,5 +1,4 @@
 import type { Precondition, Put } from '../../../state/store.ts';
-import type { ActorAddress } from './address.ts';
 
 /**
  * A part of the commit that ends a turn of an actor in code. The turn adds the fence of the actor's shard. If a
