@@ -386,7 +386,9 @@ export class SidecarError extends Error {
 }
 
 /** The code of an error over HTTP, whose contract has no codes for mistakes in code. */
-export function codeOnWire({ code, wireCode }: SidecarError): ErrorCode {
+export function codeOnWire(error: SidecarError): ErrorCode {
+  // Not in the parameter: declarations leave the member out, which is internal.
+  const { code, wireCode } = error;
   if (wireCode !== undefined) return wireCode;
   if (code === 'ERR_INVALID_ARGUMENT') return 'ERR_BAD_REQUEST';
   return code === 'ERR_NOT_STARTED' ? 'ERR_HEALTH_NOT_READY' : code;
