@@ -32,7 +32,6 @@ import { TimerService } from './reminders/timer-service.ts';
 import { ActorStates, type FoundActorValue } from './storage/actor-states.ts';
 import { ActorStateLayout } from './storage/layout.ts';
 import { parseTransaction } from './storage/parse-transaction.ts';
-import { ValueExpiry } from './storage/value-expiry.ts';
 import { changeTimer, timerCall } from './timer-calls.ts';
 import { ActiveActors } from './turns/active-actors.ts';
 import { verdictOf } from './verdict.ts';
@@ -62,7 +61,6 @@ interface Opened {
   readonly owned: OwnedShards;
   readonly active: ActiveActors;
   readonly states: ActorStates;
-  readonly expiry: ValueExpiry;
   readonly calls: ActorCalls;
   readonly inbound: InboundActorCalls;
   readonly claims: TypeClaims;
@@ -316,11 +314,9 @@ export class ActorsService implements BlockService, ActorTurns {
     active.onDeactivated((address) => {
       for (const listener of this.#deactivated) listener(address);
     });
-    const expiry = new ValueExpiry({ ...this.#deps, store, layout, owned });
     const states = new ActorStates({
       ...{ ...this.#deps, store, layout, owned },
       findActive: (address) => active.find(address),
-      onExpiry: (at) => expiry.expect(at),
     });
     const isHosted = (actorType: string): boolean => this.hosts(actorType);
     const directory = new Directory({ ...this.#deps, membership, owned, isHosted });
@@ -333,7 +329,7 @@ export class ActorsService implements BlockService, ActorTurns {
       holds: (address, chain) => active.holds(address, chain),
     });
     const claims = this.#claimsOf(membership, active);
-    this.#opened = { owned, active, states, expiry, calls, inbound, claims };
+    this.#opened = { owned, active, states, calls, inbound, claims };
     await this.reminders.open(membership);
     // What an application hosts is known later.
     if (this.#question === undefined) await claims.checkAtStart();
@@ -355,7 +351,7 @@ export class ActorsService implements BlockService, ActorTurns {
     this.#isAtRest = isAtRest;
     if (isAtRest) return;
     this.#isStarted = true;
-    this.#opened?.expiry.start();
+    this.#opened?.states.start();
     if (this.types.declared.length > 0) this.#serveTypes();
   }
 
@@ -373,7 +369,7 @@ export class ActorsService implements BlockService, ActorTurns {
     this.#question?.stop();
     this.#watch?.[Symbol.dispose]();
     if (this.#opened === undefined) return;
-    const { active, calls, inbound, claims, expiry, states, owned } = this.#opened;
+    const { active, calls, inbound, claims, states, owned } = this.#opened;
     claims.stop();
     inbound.stop();
     calls.beginStop();
@@ -392,8 +388,7 @@ export class ActorsService implements BlockService, ActorTurns {
     });
     half.cancel();
     await ticks;
-    await expiry.stop();
-    await states.flushed();
+    await states.stop();
     await calls.close();
     // Last: another host that takes shards over meanwhile waits for the turns of their actors.
     owned.stop();

@@ -1,3 +1,4 @@
+import { ExpirySweep, lookAt } from '../../kernel/expiry-sweep.ts';
 import { isConflictError } from '../../state/errors.ts';
 import { compareKeys, keyAfter } from '../../state/keys.ts';
 import { readTogether } from '../../state/read-together.ts';
@@ -13,7 +14,6 @@ import type {
   WriteOutcome,
 } from '../key-value.ts';
 import { EngineOutbox } from './engine-outbox.ts';
-import { dueAtOf, ExpirySweep } from './expiry-sweep.ts';
 import { KeyValueLayout } from './layout.ts';
 import { decodeValue, encodeValue, etagOf, expiryOf, versionOf } from './stored-form.ts';
 
@@ -24,6 +24,9 @@ const MAX_TOGETHER = 500;
 const MAX_TOGETHER_BYTES = 8 * 1024 * 1024;
 /** A conflict either refuses an operation or is over by the next try, so this many in a row mean a damaged store. */
 const MAX_TRIES = 100;
+/** A value that is saved again and again has a few entries by which its end is found: for each step one. */
+const MIN_STEP_MS = 60_000;
+const STEPS_PER_TTL = 8;
 
 const DONE: WriteOutcome = { status: 'done' };
 const REFUSED: WriteOutcome = { status: 'refused' };
@@ -54,7 +57,18 @@ export class EngineKeyValue implements KeyValueStore {
     this.#store = store;
     this.#clock = context.clock;
     this.#layout = new KeyValueLayout(name);
-    this.#sweep = new ExpirySweep({ store, layout: this.#layout, context });
+    const layout = this.#layout;
+    this.#sweep = new ExpirySweep({
+      store,
+      clock: context.clock,
+      logger: context.logger,
+      track: () => context.track('removing expired values'),
+      values: {
+        range: layout.allDue,
+        placeOf: (key) => layout.dueOf(key),
+        endOf: (_key, entry) => expiryOf(entry),
+      },
+    });
     this.#closeStore = closeStore;
     this.outbox = new EngineOutbox(store, this.#layout);
     this.#sweep.start();
@@ -240,7 +254,8 @@ class WritePlan {
   }
 
   #due(expiresAt: number, ttlMs: number, key: string): Put {
-    const at = dueAtOf(expiresAt, ttlMs);
+    const stepMs = 2 ** Math.ceil(Math.log2(Math.max(MIN_STEP_MS, ttlMs / STEPS_PER_TTL)));
+    const at = lookAt(expiresAt, stepMs);
     this.firstDueAt = Math.min(at, this.firstDueAt ?? at);
     return { key: this.#layout.due(at, key), value: NOTHING };
   }

@@ -1,9 +1,12 @@
 import { messageOf } from '../../../errors.ts';
 import { CommitBatcher } from '../../../kernel/commit-batcher.ts';
+import { ExpirySweep, lookAt } from '../../../kernel/expiry-sweep.ts';
 import type { OwnedShard, OwnedShards } from '../../../kernel/owned-shards.ts';
 import { isConflictError, isStateError } from '../../../state/errors.ts';
 import type { Precondition, Put, StateStore } from '../../../state/store.ts';
 import type { Clock } from '../../../util/clock.ts';
+import type { Logger } from '../../../util/logger.ts';
+import type { Work } from '../../../util/work.ts';
 import type { ActorAddress } from '../model/address.ts';
 import { notActive, readFailed, saveFailed } from '../model/errors.ts';
 import { checkStateKey } from '../model/names.ts';
@@ -12,7 +15,6 @@ import type { ActiveActor } from '../turns/active-actor.ts';
 import type { ActorStateLayout } from './layout.ts';
 import type { StateOperation } from './parse-transaction.ts';
 import { decodeActorValue, encodeActorValue } from './stored-value.ts';
-import { dueAtOf } from './value-expiry.ts';
 
 /** A value that was found. */
 export interface FoundActorValue {
@@ -29,23 +31,43 @@ export interface ActorStatesDeps {
   readonly layout: ActorStateLayout;
   readonly owned: OwnedShards;
   readonly clock: Clock;
+  readonly logger: Logger;
+  readonly work: Work;
   readonly findActive: (address: ActorAddress) => ActiveActor | undefined;
-  /** A value has been written that is to be looked at then. */
-  readonly onExpiry: (at: number) => void;
 }
 
 const NO_VALUE = Buffer.alloc(0);
 /** Values in one answer of a list. */
 const MAX_LISTED = 1_000;
+/** A value that is written again and again has an entry for each of these by which its end is found. */
+const STEP_MS = 60_000;
 
 /** The state of actors: read by any host, written by the one where the actor is active, which the fence proves. */
 export class ActorStates {
   readonly #deps: ActorStatesDeps;
   readonly #commits: CommitBatcher;
+  readonly #sweep: ExpirySweep;
 
   constructor(deps: ActorStatesDeps) {
+    const { store, clock, logger, work, layout, owned } = deps;
     this.#deps = deps;
-    this.#commits = new CommitBatcher(deps.store);
+    this.#commits = new CommitBatcher(store);
+    this.#sweep = new ExpirySweep({
+      ...{ store, clock, logger },
+      track: () => work.begin('removing state of actors that has ended'),
+      values: {
+        range: layout.expiryRange,
+        placeOf: (key) => layout.expiryOf(key),
+        endOf: (key, { value }) => decodeActorValue(key, value).expiresAt,
+        isOwn: (key) => owned.owns(layout.expiryOf(key).actor),
+      },
+    });
+    owned.onChange(({ gained }) => gained.size > 0 && this.#sweep.start());
+  }
+
+  /** Begins to remove values that have ended; reads leave them out before that. */
+  start(): void {
+    this.#sweep.start();
   }
 
   /** The value of a key; `undefined` if there is none. */
@@ -93,7 +115,7 @@ export class ActorStates {
     } catch (error) {
       throw this.#refused(address, error);
     }
-    for (const { expiresAt } of operations) if (expiresAt !== undefined) this.#deps.onExpiry(dueAtOf(expiresAt));
+    for (const { expiresAt } of operations) if (expiresAt !== undefined) this.#sweep.expect(lookAt(expiresAt, STEP_MS));
   }
 
   async #planned(
@@ -119,7 +141,7 @@ export class ActorStates {
       if (kind === 'delete') removed.push(key);
       else put.push({ key, value: encodeActorValue({ key: name, text, expiresAt }) });
       if (kind === 'upsert' && expiresAt !== undefined)
-        put.push({ key: layout.expiry(dueAtOf(expiresAt), address, name), value: NO_VALUE });
+        put.push({ key: layout.expiry(lookAt(expiresAt, STEP_MS), address, name), value: NO_VALUE });
     }
     return { require, put, delete: removed };
   }
@@ -163,8 +185,9 @@ export class ActorStates {
     return this.#deps.owned.isFenced(error);
   }
 
-  /** Resolves when all that was asked for is written, or has failed. */
-  flushed(): Promise<void> {
-    return this.#commits.flushed();
+  /** Removes nothing more. Resolves when all that was asked for is written, or has failed. */
+  async stop(): Promise<void> {
+    await this.#sweep.stop();
+    await this.#commits.flushed();
   }
 }

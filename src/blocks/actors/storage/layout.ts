@@ -47,8 +47,8 @@ export class ActorStateLayout {
   }
 
   /** What the key of such an entry says: when, and which value of which actor. */
-  expiryOf(key: string): { readonly at: number; readonly actor: string; readonly state: string } {
+  expiryOf(key: string): { readonly at: number; readonly actor: string; readonly entry: string } {
     const [at = '', actor = '', name = ''] = partsOf(key).slice(-3);
-    return { at: instantOf(at), actor, state: this.#state + keyOf(actor, name) };
+    return { at: instantOf(at), actor, entry: this.#state + keyOf(actor, name) };
   }
 }
