@@ -385,15 +385,6 @@ export class SidecarError extends Error {
   }
 }
 
-/** The code of an error over HTTP, whose contract has no codes for mistakes in code. */
-export function codeOnWire(error: SidecarError): ErrorCode {
-  // Not in the parameter: declarations leave the member out, which is internal.
-  const { code, wireCode } = error;
-  if (wireCode !== undefined) return wireCode;
-  if (code === 'ERR_INVALID_ARGUMENT') return 'ERR_BAD_REQUEST';
-  return code === 'ERR_NOT_STARTED' ? 'ERR_HEALTH_NOT_READY' : code;
-}
-
 /** Whether a thrown value is a {@link SidecarError}, from this or another copy of the package. @public */
 export function isSidecarError(value: unknown): value is SidecarError {
   return typeof value === 'object' && value !== null && BRAND in value;

@@ -1,10 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isUint8Array } from 'node:util/types';
-import { codeOnWire, type FailedEntry, isApiError, messageOf, SidecarError } from '../errors.ts';
+import { type FailedEntry, isApiError, messageOf, SidecarError } from '../errors.ts';
 import { observe, type Probe } from '../probe.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Answers } from './answers.ts';
 import { type BrowserGuard, forbidden } from './browser-guard.ts';
+import { codeOnWire } from './code-on-wire.ts';
 import {
   cancelTokenOf,
   EMPTY_BODY,

@@ -1,4 +1,5 @@
-import { codeOnWire, isApiError, SidecarError } from '../errors.ts';
+import { isApiError, SidecarError } from '../errors.ts';
+import { codeOnWire } from '../http/code-on-wire.ts';
 import {
   cancelTokenOf,
   EMPTY_BODY,
