@@ -1,7 +1,6 @@
 import { messageOf } from '../../errors.ts';
 import { EMPTY_BODY } from '../../http/message.ts';
-import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
-import { sleep } from '../../util/clock.ts';
+import { askAgain } from '../ask-again.ts';
 import type { BindingApp, BindingsServiceDeps } from './bindings-deps.ts';
 
 /** The dependencies of a {@link RouteQuestion}. */
@@ -16,7 +15,6 @@ export interface RouteQuestionDeps extends Pick<BindingsServiceDeps, 'clock' | '
 
 /** Time limit for the application's answer. */
 const TIME_LIMIT_MS = 10_000;
-const BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 30_000, factor: 2, jitter: 0.2 };
 
 /** Asks the application with `OPTIONS` whether it wants the events of a binding, until it has answered. */
 export class RouteQuestion {
@@ -31,8 +29,11 @@ export class RouteQuestion {
   /** The application has come. Resolves after the first attempt; if that gives no answer, asks again in the background. */
   async ask(): Promise<void> {
     if (this.#isAnswered) return;
-    const epoch = this.#deps.monitor?.epoch;
-    if (!(await this.#askOnce())) void this.#askLater(epoch);
+    const { clock, random, monitor } = this.#deps;
+    const epoch = monitor?.epoch;
+    if (await this.#askOnce()) return;
+    const isSameApp = (): boolean => epoch === monitor?.epoch;
+    void askAgain(() => this.#askOnce(), { clock, random, stopping: this.#stopping.signal, isSameApp });
   }
 
   stop(): void {
@@ -62,18 +63,5 @@ export class RouteQuestion {
     const message = 'the application could not be asked whether it wants an input binding: will be tried again';
     logger.warn({ binding: name, route, problem }, message);
     return false;
-  }
-
-  /** Until the application has gone: when it comes back, it is asked anyway. */
-  async #askLater(epoch: number | undefined): Promise<void> {
-    const { clock, random, monitor } = this.#deps;
-    for (let attempt = 1; epoch === monitor?.epoch; attempt++) {
-      try {
-        await sleep(clock, backoffDelayMs(BACKOFF, attempt, random), this.#stopping.signal);
-      } catch {
-        return;
-      }
-      if (epoch !== monitor?.epoch || (await this.#askOnce())) return;
-    }
   }
 }

@@ -3,9 +3,9 @@ import type { AppChannel } from '../../../app/channel.ts';
 import { messageOf } from '../../../errors.ts';
 import { asHeaderValue } from '../../../http/header-value.ts';
 import { EMPTY_BODY } from '../../../http/message.ts';
-import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { cancelTokenOfSignal, unlessAborted } from '../../../util/cancel-token.ts';
 import { sleep } from '../../../util/clock.ts';
+import { askAgain } from '../../ask-again.ts';
 import type { BlockDeps } from '../../block-deps.ts';
 import { type ActorSettings, parseConfiguration } from '../model/configuration.ts';
 
@@ -13,7 +13,6 @@ import { type ActorSettings, parseConfiguration } from '../model/configuration.t
 const TIME_LIMIT_MS = 10_000;
 /** How long reminders wait for its first answer. */
 const FIRST_ANSWER_MS = 5_000;
-const BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 30_000, factor: 2, jitter: 0.2 };
 /** Statuses of applications that have no such route, or no actors. */
 const NO_ACTORS: ReadonlySet<number> = new Set([204, 404, 405, 501]);
 
@@ -63,17 +62,15 @@ export class ConfigurationQuestion {
   }
 
   async #ask(arrival: number): Promise<void> {
+    if (await this.#askOnce(arrival, true)) return;
     const { clock, random } = this.#deps;
-    try {
-      for (let attempt = 1; arrival === this.#arrival && !(await this.#askOnce(arrival, attempt)); attempt++)
-        await sleep(clock, backoffDelayMs(BACKOFF, attempt, random), this.#stopping.signal);
-    } catch {
-      // The sidecar stops.
-    }
+    const stopping = this.#stopping.signal;
+    const isSameApp = (): boolean => arrival === this.#arrival;
+    await askAgain(() => this.#askOnce(arrival, false), { clock, random, stopping, isSameApp });
   }
 
   /** Returns whether there is no need to ask again. */
-  async #askOnce(arrival: number, attempt: number): Promise<boolean> {
+  async #askOnce(arrival: number, isFirst: boolean): Promise<boolean> {
     const { app, appId, wire, answered, logger, work } = this.#deps;
     const done = work.begin('asking the application for its actors');
     try {
@@ -90,7 +87,7 @@ export class ConfigurationQuestion {
       if (arrival !== this.#arrival || this.#stopping.signal.aborted) return true;
       const message = 'the application could not be asked for its actors: it has none until it answers';
       // Once: an application that answers any path would fill the log.
-      logger[attempt === 1 ? 'warn' : 'debug']({ path: wire.configPath, problem: messageOf(error) }, message);
+      logger[isFirst ? 'warn' : 'debug']({ path: wire.configPath, problem: messageOf(error) }, message);
       return false;
     } finally {
       done();

@@ -1,6 +1,5 @@
 import { messageOf } from '../../../errors.ts';
-import { backoffDelayMs } from '../../../util/backoff.ts';
-import { sleep } from '../../../util/clock.ts';
+import { askAgain } from '../../ask-again.ts';
 import type { DeliveryDeps } from './delivery-deps.ts';
 import { discoverSubscriptions } from './discovery.ts';
 
@@ -10,8 +9,6 @@ export interface AppSubscriptionsDeps
   /** Takes the application's answer, unchecked. */
   readonly take: (list: readonly unknown[]) => Promise<void>;
 }
-
-const BACKOFF = { initialDelayMs: 500, maxDelayMs: 30_000, factor: 2, jitter: 0.2 };
 
 /** Asks the application for its subscriptions whenever it comes, until it has answered with a list. */
 export class AppSubscriptions {
@@ -26,7 +23,11 @@ export class AppSubscriptions {
   /** The application has come. Resolves after the first answer; if that is unusable, asks again in the background. */
   async ask(): Promise<void> {
     const epoch = this.#epoch;
-    if (!(await this.#askOnce(epoch))) void this.#askLater(epoch);
+    if (await this.#askOnce(epoch)) return;
+    const { clock, random } = this.#deps;
+    const stopping = this.#stopping.signal;
+    const isSameApp = (): boolean => epoch === this.#epoch;
+    void askAgain(() => this.#askOnce(epoch), { clock, random, stopping, isSameApp });
   }
 
   stop(): void {
@@ -63,17 +64,5 @@ export class AppSubscriptions {
         `GET ${wire.subscribePath} answered ${status}: the application has no such route, so no subscriptions`,
       );
     this.#hasToldNoRoute = true;
-  }
-
-  async #askLater(epoch: number | undefined): Promise<void> {
-    const { clock, random } = this.#deps;
-    for (let attempt = 1; epoch === this.#epoch; attempt++) {
-      try {
-        await sleep(clock, backoffDelayMs(BACKOFF, attempt, random), this.#stopping.signal);
-      } catch {
-        return;
-      }
-      if (epoch !== this.#epoch || (await this.#askOnce(epoch))) return;
-    }
   }
 }
