@@ -2,6 +2,7 @@ import { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import type { OwnedShards } from '../../kernel/owned-shards.ts';
 import { isDamage } from '../../state/damages.ts';
 import { isConflictError } from '../../state/errors.ts';
+import { retryOnConflict } from '../../state/retry-on-conflict.ts';
 import type { Batch, Precondition, Put, StateStore } from '../../state/store.ts';
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../job.ts';
 import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
@@ -182,14 +183,10 @@ export class JobStore {
   }
 
   /** Makes a change again while other changes conflict with it, but not if the shard is another host's. */
-  async #untilWritten<T>(change: () => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await change();
-      } catch (error) {
-        if (!isConflictError(error) || this.#owned?.isFenced(error) === true || tries >= MAX_TRIES) throw error;
-      }
-    }
+  #untilWritten<T>(change: () => Promise<T>): Promise<T> {
+    return retryOnConflict(MAX_TRIES, change, (error) => {
+      if (this.#owned?.isFenced(error) === true) throw error;
+    });
   }
 
   /** Precondition of a change that is not the end of a run. */

@@ -10,12 +10,12 @@ import type {
 import { CancelSource } from '../../../util/cancel-token.ts';
 import type { Clock } from '../../../util/clock.ts';
 import type { Logger } from '../../../util/logger.ts';
-import { setImmediate } from '../../../util/timers.ts';
 import type { Work } from '../../../util/work.ts';
 import { logged } from '../../failure.ts';
 import type { ActorTurns } from '../model/tick.ts';
 import { tickNameOf } from './reminder-name.ts';
 import { tickBody } from './render-tick.ts';
+import { runInTurn } from './run-in-turn.ts';
 
 /** The dependencies of {@link ReminderTicks}. */
 export interface ReminderTicksDeps {
@@ -58,24 +58,10 @@ export class ReminderTicks implements Targets, RunListener {
 
   async #run(job: StoredJob, data: string | undefined, place: AttemptPlace): Promise<AttemptOutcome> {
     const { name, ...address } = tickNameOf(job.name);
-    let isInTurn = false;
-    const begins = (): boolean | Promise<boolean> => {
-      isInTurn = true;
-      return place.retake();
-    };
     const body = tickBody(job, data);
-    const outcome = this.#deps.turns.runTurn(address, { kind: 'reminder', name, body, cancel: this.#stopping, begins });
-    let isOver = false;
-    // Behind other turns of the actor: the reminders of other actors must not wait for those.
-    setImmediate(() => {
-      if (!isInTurn && !isOver) place.leave();
-    });
-    try {
-      const ended = await outcome;
-      return ended.kind === 'done' ? { kind: 'done', isLast: ended.isCanceled } : ended;
-    } finally {
-      isOver = true;
-    }
+    const tick = { kind: 'reminder', name, body, cancel: this.#stopping, begins: () => place.retake() } as const;
+    const outcome = await runInTurn(this.#deps.turns, address, tick, place);
+    return outcome.kind === 'done' ? { kind: 'done', isLast: outcome.isCanceled } : outcome;
   }
 
   onAttempt(): void {}

@@ -7,7 +7,6 @@ import { type Place, Places } from '../../../timed/running/places.ts';
 import { CancelSource } from '../../../util/cancel-token.ts';
 import type { Clock } from '../../../util/clock.ts';
 import type { Logger } from '../../../util/logger.ts';
-import { setImmediate } from '../../../util/timers.ts';
 import type { Work } from '../../../util/work.ts';
 import type { Wire } from '../../../wire.ts';
 import { logged } from '../../failure.ts';
@@ -19,6 +18,7 @@ import { Periods } from './period.ts';
 import { planTick } from './plan-tick.ts';
 import { type TickName, textOf } from './reminder-name.ts';
 import { tickBody } from './render-tick.ts';
+import { runInTurn } from './run-in-turn.ts';
 
 /** The dependencies of {@link TimerService}. */
 export interface TimerDeps {
@@ -65,9 +65,11 @@ export class TimerService {
   });
   readonly #pump: DuePump<DueTimer>;
   readonly #places: Places;
+  readonly #parser: TickParser;
 
   constructor(deps: TimerDeps) {
     this.#deps = deps;
+    this.#parser = new TickParser(deps.wire);
     this.#places = new Places(deps.concurrency, () => this.#pump.pump());
     this.#pump = new DuePump({
       clock: deps.clock,
@@ -105,7 +107,7 @@ export class TimerService {
 
   /** Sets a timer by the body of a request. @throws as {@link TimerService.set} */
   setFrom(name: TickName, body: Buffer): void {
-    this.set(name, new TickParser(this.#deps.wire).timer(body));
+    this.set(name, this.#parser.timer(body));
   }
 
   /** Deletes a timer; answers whether there was one. A tick in flight ends, and none begins any more. */
@@ -175,14 +177,7 @@ export class TimerService {
     };
     const { name, ...address } = timer.name;
     const tick = { kind: 'timer', name, body: timer.body, cancel: timer.cancel, begins } as const;
-    const outcome = this.#deps.turns.runTurn(address, tick);
-    let hasEnded = false;
-    // Behind other turns of the actor: the timers of other actors must not wait for those.
-    setImmediate(() => {
-      if (startedAt === undefined && !hasEnded) place.leave();
-    });
-    this.#ended({ id, timer, job }, await outcome, startedAt ?? now);
-    hasEnded = true;
+    this.#ended({ id, timer, job }, await runInTurn(this.#deps.turns, address, tick, place), startedAt ?? now);
   }
 
   /** Whatever has become of a tick, the next one comes. */
