@@ -43,7 +43,8 @@ export const ROOMS = {
   state: { contents: 'The interface `StateStore`, keys, versions, errors.', imports: [] },
   cluster: { contents: 'The hosts of a store, and the shards that each of them owns.', imports: ['state'] },
   kernel: {
-    contents: 'Mechanisms that durable blocks share: batched commits, due entries, owned shards, values that end, read retries.',
+    contents:
+      'Mechanisms that durable blocks share: batched commits, due entries, owned shards, values that end, read retries.',
     imports: ['cluster', 'state'],
   },
   timed: {

@@ -263,6 +263,8 @@ describe('several hosts', () => {
     for (let number = 0; number < 40; number++)
       for (const key of ['a', 'b', 'c'])
         await publisher.sidecar.pubsub.publish('pubsub', 'texts', `${key} ${number}`, { key });
+    // On a busy machine none has begun yet.
+    await expect.poll(() => begun).not.toEqual([]);
     const first = begun[0] === 'a' ? a : begun[0] === 'b' ? b : publisher;
     if (end === 'stops') {
       fleet.members.splice(fleet.members.indexOf(first), 1);
