@@ -24,6 +24,36 @@ export interface Timeouts {
   readonly operationTimeout?: number;
 }
 
+/** Cuts the connections of a proxy at random times, each time after `progress` has grown. */
+class RandomCutter implements Disposable {
+  cuts = 0;
+  readonly #proxy: TcpProxy;
+  readonly #progress: () => number;
+  #seen = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(proxy: TcpProxy, progress: () => number) {
+    this.#proxy = proxy;
+    this.#progress = progress;
+    this.#next();
+  }
+
+  #next(): void {
+    this.#timer = setTimeout(() => {
+      if (this.#progress() > this.#seen) {
+        this.#seen = this.#progress();
+        this.#proxy.cut();
+        this.cuts++;
+      }
+      this.#next();
+    }, Math.random() * 300);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}
+
 const textOf = (value: Uint8Array | undefined): string => Buffer.from(value ?? []).toString();
 
 /** What holds for every store on a server when the network or the server fails. */
@@ -49,14 +79,9 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
     test('connections that are cut at random: no commit is lost, doubled, or refused in error', async () => {
       const stores = await Promise.all([openVia(), openVia()]);
       await using watched = await openDirectly();
-      let cutting: NodeJS.Timeout | undefined;
-      const cutLater = (): void => {
-        cutting = setTimeout(() => {
-          proxy.cut();
-          cutLater();
-        }, Math.random() * 300);
-      };
-      cutLater();
+      let answered = 0;
+      // A cut waits for an answer since the last one: on a busy machine, no connection lives long enough otherwise.
+      using cutter = new RandomCutter(proxy, () => answered);
       let isOver = false;
       // Each caller counts in an entry of its own: a commit that was written twice, or not at all, is a conflict.
       const count = async (store: StateStore, name: string): Promise<number> => {
@@ -68,6 +93,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
             require: [{ key: name, version }],
             put: [{ key: name, value: Buffer.from(text) }],
           });
+          answered++;
         }
         return number;
       };
@@ -75,7 +101,7 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
       await new Promise((resolve) => setTimeout(resolve, 5_000));
       isOver = true;
       const numbers = await Promise.all(counting);
-      clearTimeout(cutting);
+      expect(cutter.cuts).toBeGreaterThan(3);
       const entries = await watched.scan({ from: '' });
       expect(entries.map(({ value }) => Number(textOf(value)))).toEqual(numbers);
       expect(new Set(entries.map(({ version }) => version)).size).toBe(16);
