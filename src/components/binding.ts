@@ -28,7 +28,7 @@ export interface BindingResponse {
 
 /** Something that happened outside, for the application. @public */
 export interface BindingEvent {
-  /** The body of the delivery; empty if there is none. */
+  /** The body of the delivery; empty without one. */
   readonly data: Uint8Array;
   /** By name; to an application each is a header of that name. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -79,7 +79,7 @@ export interface BindingDefinition extends StoreDefinition {
   readonly block: 'bindings';
   /** The directions that the type has. */
   readonly directions: readonly BindingDirection[];
-  /** The operations of an output binding, case-sensitive; empty if it is none. */
+  /** The operations of an output binding, case-sensitive; empty if it is not one. */
   readonly operations: readonly string[];
   /** How it is used. */
   readonly options: BindingOptions;
@@ -87,7 +87,7 @@ export interface BindingDefinition extends StoreDefinition {
   open(context: ComponentContext): Promise<Binding>;
 }
 
-/** The failure of a call, with what the outside told about it. @public */
+/** The failure of a call, with what the outside system said about it. @public */
 export class BindingError extends Error {
   /** `BindingError`. */
   override readonly name = 'BindingError';

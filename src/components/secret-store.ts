@@ -17,7 +17,7 @@ export type SecretValues = Readonly<Record<string, string>>;
  */
 export interface SecretStore extends OpenStore {
   /**
-   * Reads one secret; `undefined` if there is none of that name.
+   * Reads one secret; `undefined` if no secret has that name.
    *
    * @param metadata - the metadata of the request, such as the version of the secret that is wanted
    */

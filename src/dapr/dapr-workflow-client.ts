@@ -43,7 +43,7 @@ export class DaprWorkflowClient {
     return this.#workflows.service.terminate(workflowInstanceId, textOfValue(output, 'the output'));
   }
 
-  /** Reads an instance, with or without input, output, failure and custom status; `undefined` if there is none. */
+  /** Reads an instance, with or without input, output, failure and custom status; `undefined` if it does not exist. */
   getWorkflowState(workflowInstanceId: string, getInputsAndOutputs: boolean): Promise<WorkflowState | undefined> {
     return stateOf(this.#workflows.service.find(workflowInstanceId), getInputsAndOutputs);
   }

@@ -63,12 +63,12 @@ export class WorkflowState {
     return new Date(this.#view.lastUpdatedAt);
   }
 
-  /** The input as JSON; `undefined` if there is none or payloads were not requested. */
+  /** The input as JSON; `undefined` without one, or if payloads were not requested. */
   get serializedInput(): string | undefined {
     return this.#hasPayloads ? this.#view.input : undefined;
   }
 
-  /** The output as JSON; `undefined` if there is none or payloads were not requested. */
+  /** The output as JSON; `undefined` without one, or if payloads were not requested. */
   get serializedOutput(): string | undefined {
     return this.#hasPayloads ? this.#view.output : undefined;
   }

@@ -28,7 +28,7 @@ export interface SidecarRequest {
   readonly method: string;
   /** The path as received, with percent-escapes and doubled slashes, without the query. */
   readonly path: string;
-  /** The query as received, without its question mark; empty if there is none. */
+  /** The query as received, without its question mark; may be empty. */
   readonly search: string;
   /** Whether the path is followed by a question mark and nothing else, as in `/orders?`. */
   readonly hasEmptyQuery?: boolean | undefined;
@@ -36,7 +36,7 @@ export interface SidecarRequest {
   readonly query: URLSearchParams;
   /** Header fields. */
   readonly headers: HeaderMap;
-  /** The body; empty bytes if there is none. */
+  /** The body; empty bytes without one. */
   readonly body: Body;
   /** Aborted when the caller has disconnected. Created on first use. */
   readonly signal: AbortSignal;
@@ -56,7 +56,7 @@ export interface SidecarResponse {
   readonly status: number;
   /** Header fields. */
   readonly headers: HeaderMap;
-  /** The body; empty bytes if there is none. */
+  /** The body; empty bytes without one. */
   readonly body: Body;
   /** The trailer fields, available once a streamed body has been read to its end. */
   readonly trailers?: () => HeaderMap;

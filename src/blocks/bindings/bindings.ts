@@ -36,7 +36,7 @@ export interface BindingCall {
 export interface BindingReply {
   /** What the binding tells about the call, by name. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** The body; empty if there is none. */
+  /** The body; empty without one. */
   readonly bytes: Uint8Array;
   /** The body as text in UTF-8. */
   text(): string;
@@ -98,7 +98,7 @@ export class Bindings {
   }
 
   /**
-   * Handles the events of an input binding in code, in place of the application. Attach it before the start, or the
+   * Handles the events of an input binding in code, instead of in the application. Attach it before the start, or the
    * first events may go to the application.
    *
    * @param name - the name of the component

@@ -232,7 +232,7 @@ export class Jobs {
    * when this resolves, and begins on the host that owns the job. If the last attempt has failed and waits to be retried,
    * it is retried now. Else the run is one more: the schedule and the counters (`runs`, `repeats`) stay as they are. Its
    * `dueAt` is now, and its failures are retried as the job's policy says. A job that runs once and has failed for good
-   * runs anew.
+   * runs from its first attempt.
    *
    * @throws SidecarError `ERR_JOB_BUSY` when the job runs or is due already, `ERR_JOB_INVALID` for a bad name,
    * `ERR_JOB_STORE` when the store fails.

@@ -24,7 +24,7 @@ export interface SubscriptionMetadata {
   readonly metadata: Readonly<Record<string, string>>;
   /** Routes in order; `match` of the default one is empty. */
   readonly rules: readonly { readonly match: string; readonly path: string }[];
-  /** The topic for messages that cannot be processed; empty if there is none. */
+  /** The topic for messages that cannot be processed; empty without one. */
   readonly deadLetterTopic: string;
   /** The origin: `DECLARATIVE`, `STREAMING` or `PROGRAMMATIC`. */
   readonly type: string;

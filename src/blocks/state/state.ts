@@ -210,7 +210,7 @@ export class State {
   /**
    * Reads a value, computes a new one and writes that, again from the beginning if others have written meanwhile.
    *
-   * @param change - gets the value, `undefined` if there is none; if it returns `undefined`, nothing is written
+   * @param change - gets the value, `undefined` without one; if it returns `undefined`, nothing is written
    * @returns the present value and its ETag; `undefined` if there is still none
    * @throws SidecarError `ERR_STATE_SAVE` with status 409 after `maxAttempts`; as {@link State.set}.
    */

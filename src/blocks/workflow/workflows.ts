@@ -157,7 +157,7 @@ export class Workflows extends WorkflowBulk {
   }
 
   /**
-   * The instance of an ID; `undefined` when there is none.
+   * The instance of an ID; `undefined` when it does not exist.
    *
    * @example
    * ```ts
@@ -216,7 +216,7 @@ export class Workflows extends WorkflowBulk {
 
   /**
    * Ends an instance and its children at once, wherever they are: no code of theirs runs any more. Activities
-   * under way are told by their signal.
+   * under way are notified by their signal.
    *
    * @returns whether there is such an instance
    * @example

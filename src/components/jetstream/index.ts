@@ -55,7 +55,7 @@ export interface JetStreamPubSubOptions extends BrokerOptions {
   readonly tls?: boolean | object | undefined;
   /** The JetStream domain. Default: that of the server. */
   readonly domain?: string | undefined;
-  /** The prefix of the subjects of JetStream's API, in place of `domain`. Default: `$JS.API`. */
+  /** The prefix of the subjects of JetStream's API, instead of `domain`. Default: `$JS.API`. */
   readonly apiPrefix?: string | undefined;
   /** The stream that is consumed. Default: the one that has the topic's subject. */
   readonly stream?: string | undefined;

@@ -22,7 +22,7 @@ export interface JobDefinitionOptions<Input = unknown, Output = Input> {
    */
   readonly schema?: StandardSchema<Input, Output> | undefined;
   /**
-   * When and how often a run that failed is tried again. All but `retryIf` is kept with the job, and can be set anew by
+   * When and how often a run that failed is tried again. All but `retryIf` is kept with the job, and can be replaced by
    * `Jobs.schedule`. Default: 3 retries, 1 second apart; with an object, the defaults of {@link RetryOptions}.
    */
   readonly retry?: RetryOptions | undefined;

@@ -20,7 +20,7 @@ export interface SubscriptionInfo extends QueueRef {
   readonly problem?: string;
   /** Its rules in order; the default route is a last one that is always true. */
   readonly rules: readonly RouteRule[];
-  /** The topic of its dead letters; absent if there is none. */
+  /** The topic of its dead letters; absent without one. */
   readonly deadLetterTopic?: string;
   /** The most requests to the application at a time. */
   readonly concurrency: number;

@@ -89,7 +89,7 @@ export interface DeliveryLimits {
   readonly order?: 'key' | undefined;
   /** The most messages of a key at the same time. Default: no limit; 1 with `order: 'key'`. */
   readonly perKey?: number | undefined;
-  /** The most deliveries in a time, repeated ones included. A host that takes the group over counts anew. Default: no limit. */
+  /** The most deliveries in a time, repeated ones included. A host that takes the group over counts from zero. Default: no limit. */
   readonly rate?: DeliveryRate | undefined;
 }
 

@@ -139,7 +139,7 @@ export interface WorkflowContext {
    * After a failure no further item begins. The promise rejects with the first failure when all that have begun have
    * ended, and causes no unhandled rejection while no code waits for it.
    *
-   * @throws SidecarError `ERR_INVALID_ARGUMENT` for items that are no array, a function that is none, and wrong options.
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for items that are no array, a missing function, and wrong options.
    * @example
    * ```ts
    * const resize = defineActivity('resize', async (url: string) => `${url}?small`);

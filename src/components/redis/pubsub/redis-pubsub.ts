@@ -13,7 +13,7 @@ import { RedisBroker, type RedisBrokerSettings } from './redis-broker.ts';
 
 /** Options of {@link redisPubSub}. @public */
 export interface RedisPubSubOptions extends RedisConnectionOptions, BrokerOptions {
-  /** The consumer group, in place of the app ID. Default: the app ID. */
+  /** The consumer group. Default: the app ID. */
   readonly consumerId?: string | undefined;
   /**
    * The time after which messages that another program's consumer (Dapr's) has not acknowledged are taken over.
