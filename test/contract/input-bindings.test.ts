@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { cronBinding, keyValueStore, memoryState, sharedState } from '../../src/index.ts';
-import { type AppRequest, bindingsWorld, createBindingsWorld, OwnBinding } from '../support/bindings-world.ts';
+import {
+  type AppAnswer,
+  type AppRequest,
+  bindingsWorld,
+  createBindingsWorld,
+  OwnBinding,
+} from '../support/bindings-world.ts';
 import { until, WIRES } from '../support/stores-world.ts';
 
 const tick = (parts: object = {}) => cronBinding('tick', { schedule: '@every 10s', ...parts });
@@ -25,20 +31,26 @@ describe.each(WIRES)('input bindings, wire %s', (wire) => {
     expect(world.app.of('OPTIONS')).toHaveLength(1);
   });
 
-  test('another answer to OPTIONS: it is asked again', async () => {
+  test.each([500, 401, 302, 'late', 'closed'] as const)('OPTIONS %s: it is asked again', async (first) => {
     const own = new OwnBinding();
-    const answer = ({ method }: AppRequest, nth: number) =>
-      method === 'OPTIONS' ? { status: nth < 3 ? 500 : 200 } : undefined;
-    await using world = await bindingsWorld({ wire, answer, components: [own.definition('in')] });
-    expect(own.deliver).toBeUndefined();
+    const answer = ({ method }: AppRequest, nth: number): AppAnswer | undefined | Promise<AppAnswer> => {
+      if (method !== 'OPTIONS' || nth > 2) return undefined;
+      if (first === 'closed') return { closes: true };
+      return first === 'late' ? new Promise<AppAnswer>(() => undefined) : { status: first };
+    };
+    await using world = await createBindingsWorld({ wire, answer, components: [own.definition('in')] });
+    const started = world.start();
     await until(
       async () => {
-        await world.pass('1s');
+        await world.clock.advance('1s');
         return own.deliver !== undefined;
       },
       () => `${world.app.of('OPTIONS').length} questions`,
     );
+    await started;
     expect(world.app.of('OPTIONS')).toHaveLength(3);
+    const failed = 'the application could not be asked whether it wants an input binding: will be tried again';
+    expect(world.logger.at('warn').filter(({ message }) => message === failed)).toHaveLength(2);
   });
 
   test('delivers the bytes, with metadata as headers that no proxy sets', async () => {

@@ -16,6 +16,8 @@ export interface AppRequest {
 export interface AppAnswer {
   readonly status?: number;
   readonly body?: unknown;
+  /** Whether it closes the connection instead. */
+  readonly closes?: boolean;
 }
 
 /** An application that records all that it gets. */
@@ -32,7 +34,8 @@ export class BindingsApp implements TestApp {
       const request = { method, path: url, headers, body: Buffer.concat(chunks).toString() };
       if (method === 'GET') return res.writeHead(404).end();
       this.requests.push(request);
-      const { status = 200, body = '' } = (await this.answer(request, this.of(method).length)) ?? {};
+      const { status = 200, body = '', closes } = (await this.answer(request, this.of(method).length)) ?? {};
+      if (closes) return req.socket.destroy();
       return res.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
     });
   };

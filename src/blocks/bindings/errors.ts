@@ -1,5 +1,6 @@
 import { metadataOfError } from '../../components/binding.ts';
 import { messageOf, SidecarError } from '../../errors.ts';
+import { shown } from '../../util/shown.ts';
 import { didYouMean } from '../../util/suggest.ts';
 import { metadataHeaders } from './metadata-headers.ts';
 
@@ -15,7 +16,7 @@ export function notAnOutput(name: string): SidecarError {
 
 /** The operation is missing, or the binding does not have it. */
 export function unknownBindingOperation(name: string, operation: string, known: readonly string[]): SidecarError {
-  const given = operation === '' ? 'operation is missing' : `operation ${JSON.stringify(operation)} is not known`;
+  const given = operation === '' ? 'operation is missing' : `operation ${shown(operation)} is not known`;
   const message = `${given} for binding ${name}: expected ${known.join(', ')}${didYouMean(operation, known)}`;
   return new SidecarError('ERR_INVOKE_OUTPUT_BINDING', message);
 }

@@ -5,15 +5,35 @@ const PREFIX = 'metadata.';
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_TEXT = /^[ -~]*$/;
 
-/** The metadata of an answer as headers. Names that no header can have are left out. */
+/** Most clients read 16 KiB of headers (Node, Java), and reject the whole answer for more. */
+const MAX_BYTES = 12 * 1024;
+/** The colon, the space and the line break of a field. */
+const FIELD_BYTES = 4;
+
+/**
+ * The metadata of an answer as headers. Names that no header can have are left out, and the largest headers as well if
+ * clients could not read all of them: a statement of PostgreSQL may be one.
+ */
 export function metadataHeaders(metadata: Readonly<Record<string, string>>): Record<string, string> {
-  const entries = Object.entries(metadata).filter(([name]) => TOKEN.test(name));
-  return Object.fromEntries(
-    entries.map(([name, value]) => [
-      `${PREFIX}${name.toLowerCase()}`,
-      HEADER_TEXT.test(value) ? value.trim() : asHeaderValue(value.toWellFormed()),
-    ]),
-  );
+  const headers = Object.entries(metadata)
+    .filter(([name]) => TOKEN.test(name))
+    .map(([name, value]) => [`${PREFIX}${name.toLowerCase()}`, headerValueOf(value)] as const);
+  let bytes = 0;
+  const fitting = headers
+    .toSorted((left, right) => sizeOf(left) - sizeOf(right))
+    .filter((header) => {
+      bytes += sizeOf(header);
+      return bytes <= MAX_BYTES;
+    });
+  return Object.fromEntries(fitting);
+}
+
+function headerValueOf(value: string): string {
+  return HEADER_TEXT.test(value) ? value.trim() : asHeaderValue(value.toWellFormed());
+}
+
+function sizeOf([name, value]: readonly [string, string]): number {
+  return name.length + value.length + FIELD_BYTES;
 }
 
 /**
