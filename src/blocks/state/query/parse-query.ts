@@ -53,12 +53,14 @@ export class QueryProblem extends Error {
  */
 export function parseQuery(text: string): StateQueryPlan {
   const members = membersOf(text, 'the query');
-  const filterText = members.get('filter') ?? '{}';
+  const filterText = members.get('filter');
   const sortText = members.get('sort') ?? '[]';
-  const isAll = kindOf(filterText) === 'object' && jsonMembers(filterText).length === 0;
-  const filter = isAll ? undefined : new FilterParser().parse(filterText, 1);
+  const filter = filterText === undefined ? undefined : new FilterParser().parse(filterText, 1);
   const sort = (members.list('sort') ?? []).map(parseSort);
-  const digest = createHash('sha256').update(`${filterText}\n${sortText}`).digest('base64url').slice(0, 16);
+  const digest = createHash('sha256')
+    .update(`${filterText ?? '{}'}\n${sortText}`)
+    .digest('base64url')
+    .slice(0, 16);
   const page = membersOf(members.get('page') ?? '{}', 'page');
   return { filter, sort, digest, limit: parseLimit(page.get('limit')), after: parseToken(page, digest, sort) };
 }
