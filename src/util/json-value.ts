@@ -24,7 +24,8 @@ const MAX_DEPTH = 1_000;
  * The JSON text of a value; `undefined` for `undefined`.
  *
  * Rejects values that `JSON.stringify` silently drops or empties: functions, symbols, NaN and infinities, invalid
- * dates, maps, sets, promises, errors without own fields, regular expressions. Like JSON, omits `undefined` properties.
+ * dates, maps, sets, promises, errors without own fields, regular expressions, and instances of classes with private
+ * fields or getters. Like JSON, omits `undefined` properties.
  *
  * @throws Error with the kind and path of the value; its message follows the value's name: `has NaN at items[2]: …`.
  */
@@ -118,11 +119,51 @@ function lostItself(value: object): string | undefined {
   // By its tag: it may come from another realm, as under Jest.
   const tag = Object.prototype.toString.call(value);
   if (tag === '[object Date]' && Number.isNaN((value as Date).getTime())) return 'an invalid Date';
-  if (!LOST_TAGS.has(tag) || 'toJSON' in value) return undefined;
+  if ('toJSON' in value || tag === '[object String]') return undefined;
   // An error with own fields, such as that of a failed task, is described by them.
   if (tag === '[object Error]' && Object.keys(value).length > 0) return undefined;
-  const name = tag.slice('[object '.length, -1);
+  return LOST_TAGS.has(tag) ? withArticle(tag.slice('[object '.length, -1)) : lostOfClass(prototype as object);
+}
+
+function withArticle(name: string): string {
   return /^[AEI]/.test(name) ? `an ${name}` : `a ${name}`;
+}
+
+/** What instances lose, by prototype; empty if they lose nothing. */
+const lostOfClasses = new WeakMap<object, string>();
+
+/** State of an instance that JSON does not see: getters, private fields, the items of a collection. */
+function lostOfClass(prototype: object): string | undefined {
+  let lost = lostOfClasses.get(prototype);
+  if (lost === undefined) {
+    const state = stateOutsideFields(prototype);
+    const { name } = prototype.constructor ?? {};
+    lost = state === undefined ? '' : `${withArticle(name || 'object')} with ${state}`;
+    lostOfClasses.set(prototype, lost);
+  }
+  return lost === '' ? undefined : lost;
+}
+
+/** A private field that code of a class reads or writes, but not a private method that it calls. */
+const PRIVATE_FIELD = /\bthis\.(#[\p{ID_Continue}$]+)(?!\s*[(\p{ID_Continue}$])/u;
+
+function stateOutsideFields(prototype: object): string | undefined {
+  let one = prototype;
+  // The last of the chain is `Object.prototype`, perhaps that of another realm.
+  for (let next = parentOf(one); next !== null; one = next, next = parentOf(next)) {
+    const members = Object.entries(Object.getOwnPropertyDescriptors(one));
+    const getter = members.find(([, { get }]) => get !== undefined);
+    if (getter !== undefined) return `the getter ${getter[0].slice(0, MAX_SHOWN_NAME)}`;
+    if (Symbol.iterator in one) return 'items of its own';
+    const source = typeof one.constructor === 'function' ? Function.prototype.toString.call(one.constructor) : '';
+    const field = source.startsWith('class') ? PRIVATE_FIELD.exec(source) : null;
+    if (field !== null) return `the private field ${field[1]?.slice(0, MAX_SHOWN_NAME)}`;
+  }
+  return undefined;
+}
+
+function parentOf(prototype: object): object | null {
+  return Object.getPrototypeOf(prototype) as object | null;
 }
 
 const MAX_SHOWN_NAME = 64;

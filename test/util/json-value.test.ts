@@ -7,6 +7,35 @@ cyclic.list.push(cyclic);
 
 const shared = { a: 1 };
 
+class Cart {
+  readonly items = ['book'];
+  get total(): number {
+    return this.items.length;
+  }
+}
+class Money {
+  readonly currency = 'EUR';
+  #cents = 5;
+  get(): number {
+    return this.#cents;
+  }
+}
+class Bag {
+  *[Symbol.iterator](): Generator<number> {
+    yield 1;
+  }
+}
+/** Its state is all in its fields. */
+class Point {
+  x = 1;
+  #sum(): number {
+    return this.x;
+  }
+  sum(): number {
+    return this.#sum();
+  }
+}
+
 test.each<[what: string, value: unknown, problem: string]>([
   ['NaN', Number.NaN, 'is NaN'],
   ['an infinity in a list', { items: [1, { price: Number.NEGATIVE_INFINITY }] }, 'has -Infinity at items[1].price'],
@@ -24,6 +53,11 @@ test.each<[what: string, value: unknown, problem: string]>([
   ['a symbol', [[Symbol('x')]], 'has a symbol at [0][0]'],
   ['a BigInt', { order: { id: 1n } }, 'has a BigInt at order.id'],
   ['a cycle', cyclic, 'has a cycle at list[1]'],
+  ['a getter', { cart: new Cart() }, 'has a Cart with the getter total at cart'],
+  ['an inherited getter', new (class Special extends Cart {})(), 'is a Special with the getter total'],
+  ['a private field', [new Money()], 'has a Money with the private field #cents at [0]'],
+  ['a collection', { bag: new Bag() }, 'has a Bag with items of its own at bag'],
+  ['an iterator', [1].values(), 'is an Iterator with items of its own'],
 ])('%s is refused, and the error says where it is', (_what, value, problem) => {
   expect(() => jsonTextOf(value)).toThrow(new Error(`${problem}: JSON cannot hold it`));
 });
@@ -43,6 +77,25 @@ test.each<[what: string, value: unknown]>([
       })(),
       Object.assign(Object.create(null), { a: 1 }),
     ],
+  ],
+  ['objects of classes with methods only, private ones too', [new Point(), new (class extends Point {})()]],
+  ['objects of another realm', runInNewContext('[{ a: 1 }, new (class { a = 1 })(), new Date(0)]')],
+  ['boxed values', [new String('x'), new Number(1), new Boolean(true)]],
+  [
+    'objects with getters of their own',
+    {
+      get a() {
+        return 1;
+      },
+    },
+  ],
+  [
+    'a class with a getter and toJSON',
+    new (class extends Cart {
+      toJSON() {
+        return this.items;
+      }
+    })(),
   ],
   ['the same object twice', [shared, shared, { shared }]],
   ['keys of the prototype', JSON.parse('{"__proto__":{"constructor":1},"toString":2}')],

@@ -5,6 +5,7 @@ import { checkNamePage } from '../../util/check-limit.ts';
 import { definedOnly } from '../../util/defined-only.ts';
 import { msOf } from '../../util/duration.ts';
 import { eachOf } from '../../util/each-of.ts';
+import type { Jsonify } from '../../util/jsonify.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
 import {
   checkOptions,
@@ -160,7 +161,7 @@ export class Jobs {
    * if (job !== undefined) console.log(job.data, job.nextRunAt && new Date(job.nextRunAt));
    * ```
    */
-  get<Input>(job: JobDefinition<Input>, id?: string): Promise<Job<Input> | undefined>;
+  get<Input>(job: JobDefinition<Input>, id?: string): Promise<Job<Jsonify<Input>> | undefined>;
   /** The job of a name. */
   get(name: string): Promise<Job | undefined>;
   async get(job: JobOrName, id?: string): Promise<Job | undefined> {

@@ -1,5 +1,6 @@
 import { isApiError } from '../../errors.ts';
 import { eachOf } from '../../util/each-of.ts';
+import type { Jsonify } from '../../util/jsonify.ts';
 import { checkOptions, invalidArgument } from '../../util/option-fields.ts';
 import {
   type EventData,
@@ -125,7 +126,7 @@ export class Workflows extends WorkflowBulk {
     ...rest: undefined extends Input
       ? [input?: Input, options?: WorkflowStartOptions]
       : [input: Input, options?: WorkflowStartOptions]
-  ): Promise<WorkflowRun<Input, Output>>;
+  ): Promise<WorkflowRun<Jsonify<Input>, Jsonify<Output>>>;
   /** Starts an instance of the workflow that is registered under a name. */
   async start(name: string, input?: unknown, options?: WorkflowStartOptions): Promise<WorkflowRun>;
   async start(workflow: WorkflowLike | string, input?: unknown, options?: WorkflowStartOptions): Promise<WorkflowRun> {
@@ -147,7 +148,10 @@ export class Workflows extends WorkflowBulk {
    * console.log(receipt);
    * ```
    */
-  run<Input, Output>(workflow: WorkflowLike<Input, Output>, instanceId: string): WorkflowRun<Input, Output>;
+  run<Input, Output>(
+    workflow: WorkflowLike<Input, Output>,
+    instanceId: string,
+  ): WorkflowRun<Jsonify<Input>, Jsonify<Output>>;
   /** An instance of any workflow. */
   run(instanceId: string): WorkflowRun;
   run(first: WorkflowLike | string, instanceId?: string): WorkflowRun {

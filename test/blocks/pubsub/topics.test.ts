@@ -236,7 +236,9 @@ describe('types', () => {
 
   test('a topic has the types of its schema, or the one that is given', () => {
     expectTypeOf(orders).toEqualTypeOf<TopicDefinition<{ id: number; at: string }, Placed>>();
-    expectTypeOf(defineTopic<Placed>('orders')).toEqualTypeOf<TopicDefinition<Placed, Placed>>();
+    expectTypeOf(defineTopic<Placed>('orders')).toEqualTypeOf<
+      TopicDefinition<Placed, { readonly id: number; readonly at: string }>
+    >();
     expectTypeOf(defineTopic('orders')).toEqualTypeOf<TopicDefinition<unknown, unknown>>();
     expectTypeOf(defineTopic('o', { schema: z.object({ n: z.string() }) })).toExtend<TopicDefinition<{ n: string }>>();
     expectTypeOf(defineTopic('o', { schema: v.object({ n: v.string() }) })).toExtend<TopicDefinition<{ n: string }>>();

@@ -1,6 +1,7 @@
 import { SidecarError } from '../../../errors.ts';
 import type { Duration } from '../../../util/duration.ts';
 import { duration } from '../../../util/duration-option.ts';
+import type { Jsonify } from '../../../util/jsonify.ts';
 import { checkFunction } from '../../../util/known-fields.ts';
 import {
   ANYTHING,
@@ -90,7 +91,7 @@ const FIELDS: OptionFields<RecurringJobOptions> = {
  * ```
  * @public
  */
-export function defineJob<Input, Output = Input>(
+export function defineJob<Input, Output = Jsonify<Input>>(
   name: string,
   options: RecurringJobOptions<Input, Output> & { readonly data: Input },
   handler: JobHandler<NoInfer<Output>>,
@@ -102,13 +103,22 @@ export function defineJob(
   handler: JobHandler<undefined>,
 ): JobDefinition<undefined>;
 /** Names jobs that `Jobs.schedule` sets, with options. @public */
-export function defineJob<Output = unknown, Input = Output>(
+export function defineJob<Input = unknown>(
+  name: string,
+  options: ScheduledJobOptions<Input> & { readonly schema?: undefined },
+  handler: JobHandler<Input> & JobHandler<Jsonify<NoInfer<Input>>>,
+): JobDefinition<Input>;
+/** Names jobs that `Jobs.schedule` sets, with a schema. @public */
+export function defineJob<Input, Output>(
   name: string,
   options: ScheduledJobOptions<Input, Output>,
-  handler: JobHandler<Output>,
+  handler: JobHandler<NoInfer<Output>>,
 ): JobDefinition<Input>;
 /** Names jobs that `Jobs.schedule` sets. @public */
-export function defineJob<Input = unknown>(name: string, handler: JobHandler<Input>): JobDefinition<Input>;
+export function defineJob<Input = unknown>(
+  name: string,
+  handler: JobHandler<Input> & JobHandler<Jsonify<NoInfer<Input>>>,
+): JobDefinition<Input>;
 export function defineJob(
   name: string,
   ...given: readonly [JobHandler<never>] | readonly [JobDefinition['options'], JobHandler<never>]

@@ -1,4 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
+import type { Jsonify } from '../../../util/jsonify.ts';
 import { checkOptions, field, type OptionFields, TEXT } from '../../../util/option-fields.ts';
 import { shown } from '../../../util/shown.ts';
 import { checkSchema, type StandardSchema } from '../../../util/standard-schema.ts';
@@ -40,7 +41,7 @@ const TOPIC_FIELDS: OptionFields<TopicOptions> = { schema: field(() => true, '')
  * ```
  * @public
  */
-export function defineTopic<Output = unknown, Input = Output>(
+export function defineTopic<Input = unknown, Output = Jsonify<Input>>(
   name: string,
   options: TopicOptions<Input, Output> = {},
 ): TopicDefinition<Input, Output> {

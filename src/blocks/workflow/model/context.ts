@@ -1,4 +1,5 @@
 import type { Duration } from '../../../util/duration.ts';
+import type { Jsonify } from '../../../util/jsonify.ts';
 import type { Logger } from '../../../util/logger.ts';
 import type { RetryOptions } from '../../../util/retry-options.ts';
 import type { EventDefinition } from './define-event.ts';
@@ -75,7 +76,7 @@ export interface WorkflowContext {
     ...rest: undefined extends Input
       ? [input?: Input, options?: CallActivityOptions]
       : [input: Input, options?: CallActivityOptions]
-  ): Promise<Output>;
+  ): Promise<Jsonify<Output>>;
   /** Runs the activity registered under a name. */
   callActivity<Output = unknown>(name: string, input?: unknown, options?: CallActivityOptions): Promise<Output>;
 
@@ -94,7 +95,7 @@ export interface WorkflowContext {
     ...rest: undefined extends Input
       ? [input?: Input, options?: CallChildOptions]
       : [input: Input, options?: CallChildOptions]
-  ): Promise<Output>;
+  ): Promise<Jsonify<Output>>;
   /** Runs the workflow registered under a name as a child. */
   callChild<Output = unknown>(name: string, input?: unknown, options?: CallChildOptions): Promise<Output>;
 

@@ -1,3 +1,4 @@
+import type { Jsonify } from '../../../util/jsonify.ts';
 import { ANYTHING, checkOptions, type OptionFields } from '../../../util/option-fields.ts';
 import { checkSchema, invalidData, isPromise, parseWith, type StandardSchema } from '../../../util/standard-schema.ts';
 import { checkName } from './definition.ts';
@@ -44,7 +45,7 @@ const FIELDS: OptionFields<EventOptions> = { schema: ANYTHING };
  * ```
  * @public
  */
-export function defineEvent<Output = unknown, Input = Output>(
+export function defineEvent<Input = unknown, Output = Jsonify<Input>>(
   name: string,
   options: EventOptions<Input, Output> = {},
 ): EventDefinition<Input, Output> {

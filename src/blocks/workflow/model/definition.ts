@@ -1,6 +1,7 @@
 import { SidecarError } from '../../../errors.ts';
 import type { Instant } from '../../../util/duration.ts';
 import { parseDurationOption } from '../../../util/duration-option.ts';
+import type { Jsonify } from '../../../util/jsonify.ts';
 import { checkFunction } from '../../../util/known-fields.ts';
 import {
   ANYTHING,
@@ -107,7 +108,7 @@ export interface Replacement extends Disposable {
  */
 export function defineWorkflow<Input = undefined, Output = unknown>(
   name: string,
-  run: WorkflowFunction<Input, Output>,
+  run: WorkflowFunction<Input, Output> & ((context: WorkflowContext, input: Jsonify<NoInfer<Input>>) => unknown),
 ): WorkflowDefinition<Input, Output> {
   checkName('workflow', name);
   checkFunction(run, `the code of workflow ${JSON.stringify(name)}`);
@@ -144,7 +145,7 @@ export function defineActivity<Parsed = undefined, Result = unknown, Input = Par
 /** Names an activity without options. @public */
 export function defineActivity<Input = undefined, Output = unknown>(
   name: string,
-  run: ActivityFunction<Input, Output>,
+  run: ActivityFunction<Input, Output> & ((input: Jsonify<NoInfer<Input>>, context: ActivityContext) => unknown),
 ): ActivityDefinition<Input, Output>;
 export function defineActivity(
   name: string,
