@@ -250,7 +250,7 @@ export { isStateError, StateError, type StateErrorKind } from './state/errors.ts
 export type { IfJobExists, JobOutcome } from './timed/job.ts';
 export type { Duration, Instant } from './util/duration.ts';
 export { parseDuration } from './util/duration-option.ts';
-export type { Jsonify } from './util/jsonify.ts';
+export type { JsonInput, Jsonify } from './util/jsonify.ts';
 export type { Logger } from './util/logger.ts';
 export type { RetryInfo, RetryOptions } from './util/retry-options.ts';
 export type { SchemaIssue, SchemaResult, StandardSchema } from './util/standard-schema.ts';

@@ -79,15 +79,25 @@ describe('workflows', () => {
     });
   });
 
-  test('code that takes what JSON cannot hand on does not compile', () => {
-    compiles(() => {
+  test('a call of code that takes what JSON cannot hand on does not compile', () => {
+    const when = defineActivity('when', async (at: Date) => at.getTime());
+    const flow = defineWorkflow('when', async (_ctx, { at }: { at: Date }) => at.getTime());
+    const job = defineJob('when', ({ at }: Order) => at.getTime());
+    compiles(({ workflows, jobs }, ctx) => [
       // @ts-expect-error: it would get a text
-      defineActivity('when', async (at: Date) => at.getTime());
+      ctx.callActivity(when, new Date()),
       // @ts-expect-error: it would get a text
-      defineWorkflow('when', async (_ctx, { at }: { at: Date }) => at.getTime());
+      workflows.start(flow, { at: new Date() }),
       // @ts-expect-error: it would get a text
-      defineJob('when', ({ at }: Order) => at.getTime());
-    });
+      jobs.schedule(job, { dueTime: '1s', data: new Order() }),
+    ]);
+  });
+
+  test('code that defines for others may be generic', () => {
+    const step = <Input, Output>(name: string, work: (input: Input) => Output) =>
+      defineActivity(name, async (input: Input) => work(input));
+    const half = step('half', (count: number) => count / 2);
+    compiles(async (_sidecar, ctx) => expectTypeOf(await ctx.callActivity(half, 4)).toBeNumber());
   });
 
   test('a schema makes of an input what the code takes', () => {

@@ -4,7 +4,7 @@
  *
  * @example
  * ```ts
- * type Received = Jsonify<{ at: Date; total(): number }>; // { at: string }
+ * const received: Jsonify<{ at: Date; total(): number }> = { at: '2026-05-01T12:00:00.000Z' };
  * ```
  * @public
  */
@@ -38,3 +38,11 @@ export type Jsonify<T> = unknown extends T
                     ? never
                     : Name]: Jsonify<T[Name]>;
             };
+
+/**
+ * The input that code takes, if JSON hands it on as it is. Else `never`, so that no call compiles: code that takes a
+ * `Date` would get a text.
+ *
+ * @public
+ */
+export type JsonInput<T> = [Jsonify<T>] extends [T] ? T : never;

@@ -1,7 +1,7 @@
 import { SidecarError } from '../../../errors.ts';
 import type { Duration } from '../../../util/duration.ts';
 import { duration } from '../../../util/duration-option.ts';
-import type { Jsonify } from '../../../util/jsonify.ts';
+import type { JsonInput, Jsonify } from '../../../util/jsonify.ts';
 import { checkFunction } from '../../../util/known-fields.ts';
 import {
   ANYTHING,
@@ -106,8 +106,8 @@ export function defineJob(
 export function defineJob<Input = unknown>(
   name: string,
   options: ScheduledJobOptions<Input> & { readonly schema?: undefined },
-  handler: JobHandler<Input> & JobHandler<Jsonify<NoInfer<Input>>>,
-): JobDefinition<Input>;
+  handler: JobHandler<Input>,
+): JobDefinition<JsonInput<Input>>;
 /** Names jobs that `Jobs.schedule` sets, with a schema. @public */
 export function defineJob<Input, Output>(
   name: string,
@@ -117,8 +117,8 @@ export function defineJob<Input, Output>(
 /** Names jobs that `Jobs.schedule` sets. @public */
 export function defineJob<Input = unknown>(
   name: string,
-  handler: JobHandler<Input> & JobHandler<Jsonify<NoInfer<Input>>>,
-): JobDefinition<Input>;
+  handler: JobHandler<Input>,
+): JobDefinition<JsonInput<Input>>;
 export function defineJob(
   name: string,
   ...given: readonly [JobHandler<never>] | readonly [JobDefinition['options'], JobHandler<never>]

@@ -1,7 +1,7 @@
 import { SidecarError } from '../../../errors.ts';
 import type { Instant } from '../../../util/duration.ts';
 import { parseDurationOption } from '../../../util/duration-option.ts';
-import type { Jsonify } from '../../../util/jsonify.ts';
+import type { JsonInput } from '../../../util/jsonify.ts';
 import { checkFunction } from '../../../util/known-fields.ts';
 import {
   ANYTHING,
@@ -108,8 +108,8 @@ export interface Replacement extends Disposable {
  */
 export function defineWorkflow<Input = undefined, Output = unknown>(
   name: string,
-  run: WorkflowFunction<Input, Output> & ((context: WorkflowContext, input: Jsonify<NoInfer<Input>>) => unknown),
-): WorkflowDefinition<Input, Output> {
+  run: WorkflowFunction<Input, Output>,
+): WorkflowDefinition<JsonInput<Input>, Output> {
   checkName('workflow', name);
   checkFunction(run, `the code of workflow ${JSON.stringify(name)}`);
   return { kind: 'workflow', name, run };
@@ -145,8 +145,8 @@ export function defineActivity<Parsed = undefined, Result = unknown, Input = Par
 /** Names an activity without options. @public */
 export function defineActivity<Input = undefined, Output = unknown>(
   name: string,
-  run: ActivityFunction<Input, Output> & ((input: Jsonify<NoInfer<Input>>, context: ActivityContext) => unknown),
-): ActivityDefinition<Input, Output>;
+  run: ActivityFunction<Input, Output>,
+): ActivityDefinition<JsonInput<Input>, Output>;
 export function defineActivity(
   name: string,
   ...given: readonly [ActivityFunction] | readonly [ActivityOptions, ActivityFunction]
