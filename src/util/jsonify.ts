@@ -1,11 +1,8 @@
 /**
  * A value as JSON hands it on: a `Date` and whatever has a `toJSON` become what that answers, methods and symbols are
  * gone, `undefined` in a list is `null`. `never` for a value that is refused, such as a `Map`, a `bigint` or a function.
+ * `Jsonify<{ at: Date; total(): number }>` is `{ at: string }`.
  *
- * @example
- * ```ts
- * const received: Jsonify<{ at: Date; total(): number }> = { at: '2026-05-01T12:00:00.000Z' };
- * ```
  * @public
  */
 export type Jsonify<T> = unknown extends T

@@ -115,10 +115,7 @@ export function defineJob<Input, Output>(
   handler: JobHandler<NoInfer<Output>>,
 ): JobDefinition<Input>;
 /** Names jobs that `Jobs.schedule` sets. @public */
-export function defineJob<Input = unknown>(
-  name: string,
-  handler: JobHandler<Input>,
-): JobDefinition<JsonInput<Input>>;
+export function defineJob<Input = unknown>(name: string, handler: JobHandler<Input>): JobDefinition<JsonInput<Input>>;
 export function defineJob(
   name: string,
   ...given: readonly [JobHandler<never>] | readonly [JobDefinition['options'], JobHandler<never>]
