@@ -14,6 +14,14 @@ export type { AppHealthOptions } from './app/health.ts';
 export type { RequestListener } from './app/in-process.ts';
 export { Actor, type ActorClass, type ActorOf, type CallableName } from './blocks/actors/actor.ts';
 export type { ActiveActorInfo, ActorCallOptions, ActorOptions, Actors } from './blocks/actors/actors.ts';
+export type {
+  ActorReminderOptions,
+  ActorReminders,
+  ActorTickContext,
+  ActorTimerOptions,
+  ActorTimers,
+} from './blocks/actors/reminders/in-code.ts';
+export type { ActorReminder, ActorReminderInfo } from './blocks/actors/reminders/reminder-info.ts';
 export type { BindingEventContext, BindingHandler, BindingHandlerOptions } from './blocks/bindings/binding-handler.ts';
 export type { BindingCall, BindingInput, BindingReply, Bindings } from './blocks/bindings/bindings.ts';
 export type {

@@ -122,9 +122,11 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const hostIdentity = identityOfHost(deps, security);
   const workflows = new WorkflowService({ ...deps, ...options.workflows, onFirst, hostIdentity });
   const { bodyLimitBytes, headLimitBytes } = options;
+  const { missedTicks, maxCrashes } = options.jobs;
   const actors = new ActorsService({
     ...{ ...deps, hostIdentity, resiliency, app: httpApp, monitor, bodyLimitBytes },
     ...{ headLimitBytes, accessControl: security.accessControl, asksApp: options.app?.discovery !== false },
+    ...{ everyTick: missedTicks === 'all', maxCrashes },
     publishTypes: (types, count) => placement.setActors(types, count),
     shutDown: () => host.shutDown(false),
   });

@@ -143,3 +143,24 @@ test('a tick waits for the turn of its actor, and holds up no other', async () =
   await world.pass('0s');
   expect(ticks(world)).toHaveLength(3);
 });
+
+test.each([
+  ['sidecar', undefined, 2],
+  ['dapr', undefined, 5],
+  ['sidecar', 'all', 5],
+  ['dapr', 'once', 2],
+] as const)('calls that were missed: wire %s, missedTicks %s: %d calls', async (wire, missedTicks, count) => {
+  let end = (): void => undefined;
+  const busy = new Promise<undefined>((resolve) => {
+    end = () => resolve(undefined);
+  });
+  await using world = await actorsWorld({
+    ...{ wire, jobs: { missedTicks } },
+    answer: (_request, nth) => (nth === 1 ? busy : undefined),
+  });
+  await world.call('Cart/a/reminders/r', { body: '{"dueTime":"1s","period":"1s"}' });
+  await world.clock.advance('5500ms');
+  end();
+  await world.pass('0s');
+  expect(ticks(world)).toHaveLength(count);
+});

@@ -1,4 +1,5 @@
 import type { Actors } from './actors.ts';
+import type { ActorReminders, ActorTickContext, ActorTimers } from './reminders/in-code.ts';
 
 /** What an actor has of the sidecar that it lives in. */
 export interface ActorRuntime {
@@ -6,6 +7,8 @@ export interface ActorRuntime {
   readonly type: string;
   readonly signal: AbortSignal;
   readonly actors: Actors;
+  readonly reminders: ActorReminders;
+  readonly timers: ActorTimers;
 }
 
 /** Where the runtime of an actor is. */
@@ -59,6 +62,19 @@ export abstract class Actor<State extends object = Record<string, unknown>> {
     return this.#runtime.actors;
   }
 
+  /**
+   * Its reminders: they call {@link Actor.onReminder} at times that outlive the process. What a turn changes of them is
+   * stored with its state, in one commit.
+   */
+  get reminders(): ActorReminders {
+    return this.#runtime.reminders;
+  }
+
+  /** Its timers: they call {@link Actor.onTimer} while the actor is active, and are in memory only. */
+  get timers(): ActorTimers {
+    return this.#runtime.timers;
+  }
+
   get #runtime(): ActorRuntime {
     const runtime = this[RUNTIME];
     if (runtime === undefined) throw new Error('the actor has no sidecar in its constructor: use onActivate');
@@ -72,14 +88,19 @@ export abstract class Actor<State extends object = Record<string, unknown>> {
   onDeactivate(): void | Promise<void> {}
 
   /**
-   * Called when a reminder is due, with the data that it was set with. `true` ends the reminder.
+   * Called when a reminder is due, with the data that it was set with. `true` ends the reminder. It is a turn, as the
+   * call of a method is, and runs at least once: a crash right after it can repeat it, with its state stored already.
    *
-   * @throws whatever it throws makes it a failed attempt, which is repeated as the failure policy says
+   * @throws whatever it throws makes it a failed attempt, which is repeated as `retry` of the reminder says
    */
-  onReminder(_name: string, _data?: unknown): void | boolean | Promise<void | boolean> {}
+  onReminder(_name: string, _data: unknown, _tick: ActorTickContext): void | boolean | Promise<void | boolean> {}
 
-  /** Called when a timer is due, with the data that it was set with. `true` ends the timer. */
-  onTimer(_name: string, _data?: unknown): void | boolean | Promise<void | boolean> {}
+  /**
+   * Called when a timer is due, with the data that it was set with. `true` ends the timer. It is a turn, too.
+   *
+   * @throws whatever it throws is logged, and the timer goes on
+   */
+  onTimer(_name: string, _data: unknown, _tick: ActorTickContext): void | boolean | Promise<void | boolean> {}
 }
 
 /** A class of actors. @public */

@@ -8,7 +8,6 @@ import { observe } from '../../probe.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { AccessControl } from '../../security/access-control.ts';
 import type { CancelToken } from '../../util/cancel-token.ts';
-import { DEFAULT_MAX_CRASHES } from '../../util/crashes.ts';
 import { setGracePeriod } from '../../util/grace-period.ts';
 import type { BlockDeps } from '../block-deps.ts';
 import type { BlockService } from '../block-service.ts';
@@ -47,6 +46,10 @@ export interface ActorsServiceDeps extends BlockDeps {
   readonly hostIdentity: HostIdentity;
   readonly bodyLimitBytes: number;
   readonly headLimitBytes: number;
+  /** Whether each call of a reminder that was missed is made, and not one for all. */
+  readonly everyTick: boolean;
+  /** As that of jobs. */
+  readonly maxCrashes: number;
   /** Shows the types of this host, and how many of their actors are active. */
   readonly publishTypes: (types: readonly string[], count: (actorType: string) => number) => Promise<void>;
   /** Stops the sidecar: it cannot be a host of its application. */
@@ -85,10 +88,9 @@ export class ActorsService implements BlockService, ActorTurns {
 
   constructor(deps: ActorsServiceDeps) {
     this.#deps = deps;
-    const { app, wire } = deps;
+    const { app } = deps;
     const concurrency = Math.min(MAX_TICKS, app?.maxConcurrency ?? MAX_TICKS);
-    const everyTick = wire.jobs.missedTicks === 'all';
-    const ticks = { ...deps, turns: this, concurrency, everyTick, maxCrashes: DEFAULT_MAX_CRASHES };
+    const ticks = { ...deps, turns: this, concurrency };
     this.reminders = new ReminderService(ticks);
     this.timers = new TimerService(ticks);
     this.types.onChange(() => this.#tellRunnable());
@@ -123,6 +125,7 @@ export class ActorsService implements BlockService, ActorTurns {
    */
   register(actorType: string, make: (deps: CodeHostDeps) => HostedType): void {
     const { apart, logger } = this.#deps;
+    const { reminders, timers } = this;
     const name = JSON.stringify(actorType);
     if (this.#opened !== undefined)
       throw new SidecarError('ERR_CONFIGURATION', `actor type ${name} comes too late: register it before start()`);
@@ -133,7 +136,7 @@ export class ActorsService implements BlockService, ActorTurns {
     } catch (cause) {
       throw new SidecarError('ERR_CONFIGURATION', messageOf(cause), { cause });
     }
-    this.types.add(actorType, make({ apart, logger, states: () => this.#open.states }));
+    this.types.add(actorType, make({ apart, logger, states: () => this.#open.states, reminders, timers }));
   }
 
   /** Calls an actor, wherever it is. The call waits for its turn, and for a host of its type. */

@@ -10,7 +10,8 @@ export interface JobsOptions {
   readonly concurrency?: number | undefined;
   /**
    * The treatment of ticks missed while the process was down, the application unavailable or the previous run still in
-   * progress: `once` makes one run for all of them, `all` runs each. Default `once`; `all` with `wire: 'dapr'`.
+   * progress: `once` makes one run for all of them, `all` runs each. It holds for the reminders of actors, too. Default
+   * `once`; `all` with `wire: 'dapr'`.
    */
   readonly missedTicks?: 'once' | 'all' | undefined;
   /**
@@ -20,8 +21,8 @@ export interface JobsOptions {
   readonly timeout?: Duration | undefined;
   /**
    * How often in a row the process may end while the same run is under way before that attempt counts as failed, and
-   * the job's failure policy decides what follows. The first time and stops are not counted. 0: never.
-   * Default 3.
+   * the job's failure policy decides what follows. The first time and stops are not counted. 0: never. It holds for the
+   * reminders of actors, too. Default 3.
    */
   readonly maxCrashes?: number | undefined;
   /**

@@ -1,5 +1,4 @@
 import type { IfJobExists, JobFields } from '../../timed/job.ts';
-import { isDuration } from '../../timed/planning/instants.ts';
 import { policyOf } from '../../timed/planning/policy.ts';
 import {
   type FieldNames,
@@ -9,11 +8,11 @@ import {
   pickPolicy,
   policySchema,
 } from '../../timed/policy-fields.ts';
+import { POINT_IN_TIME, scheduleText, timeText } from '../../timed/times-in-code.ts';
 import { definedOnly } from '../../util/defined-only.ts';
-import { formatGoDuration, parseGoDuration, readDuration } from '../../util/duration.ts';
 import { isJsonObject, jsonMember, parseJsonObject } from '../../util/json-text.ts';
 import { requiredJsonText } from '../../util/json-value.ts';
-import { ANYTHING, checkOptions, field, type OptionFields } from '../../util/option-fields.ts';
+import { ANYTHING, checkOptions, type OptionFields } from '../../util/option-fields.ts';
 import { checkPayload } from '../../util/payload-limit.ts';
 import { checkRetry } from '../../util/retry-options.ts';
 import { type Validator, validator } from '../../util/schema.ts';
@@ -48,20 +47,12 @@ function fieldsValidator(maxCount: number): Validator {
   return validator({ type: 'object', properties }, 'job');
 }
 
-/** As a duration it would be more than thirty years: it is an instant that was meant. */
-const SURELY_INSTANT = 1e12;
-const TIME = field(
-  (value) =>
-    !(value instanceof Date && Number.isNaN(value.getTime())) &&
-    !(typeof value === 'number' && !(Math.abs(value) < SURELY_INSTANT)),
-  'a duration from now on, such as 3d or a number of milliseconds; a valid Date; or a text such as 2026-05-01T12:00:00Z',
-);
 /** Values that a body may have too are checked as those of a body. */
 const OPTIONS_IN_CODE: OptionFields<JobOptions> = {
   schedule: ANYTHING,
-  dueTime: TIME,
+  dueTime: POINT_IN_TIME,
   repeats: ANYTHING,
-  ttl: TIME,
+  ttl: POINT_IN_TIME,
   data: ANYTHING,
   ifExists: ANYTHING,
   retry: ANYTHING,
@@ -156,28 +147,6 @@ export class JobParser {
     const { overwrite, ...fields } = checked as unknown as JobFields & { readonly overwrite: boolean };
     return { ...fields, ifExists: overwrite ? 'replace' : 'fail' };
   }
-}
-
-const EVERY = '@every ';
-
-/** `@every` with a duration in one of the forms that code may use. */
-function scheduleText<T>(schedule: T): T | string {
-  if (typeof schedule !== 'string' || !schedule.startsWith(EVERY)) return schedule;
-  const every = schedule.slice(EVERY.length);
-  return parseGoDuration(every) === undefined ? EVERY + inGoForm(every) : schedule;
-}
-
-/** A time in code as the API has it. */
-function timeText<T>(value: T): T | string {
-  if (value instanceof Date) return value.toISOString();
-  return typeof value === 'string' && isDuration(value) ? value : inGoForm(value);
-}
-
-/** A duration that only code may write so, in the form of the API: days, weeks, fractions of ISO 8601, numbers. */
-function inGoForm<T>(value: T): T | string {
-  const ms = readDuration(value);
-  if (ms === undefined) return value;
-  return ms > 0 ? formatGoDuration(ms) : `${ms}ms`;
 }
 
 /** Together with the rest of the job, the data has to fit into one stored value. */

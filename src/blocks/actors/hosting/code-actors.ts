@@ -1,6 +1,7 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import { isSidecarError, messageOf } from '../../../errors.ts';
 import { EMPTY_BODY } from '../../../http/message.ts';
+import { isStateError } from '../../../state/errors.ts';
 import { jsonTextOf } from '../../../util/json-value.ts';
 import type { Logger } from '../../../util/logger.ts';
 import type { Apart } from '../../../util/outside.ts';
@@ -10,9 +11,12 @@ import type { Actors } from '../actors.ts';
 import type { ActorCall, ActorReply } from '../model/call.ts';
 import { invokeFailed, saveFailed } from '../model/errors.ts';
 import type { ActorTick, TickOutcome } from '../model/tick.ts';
+import type { ReminderChange, ReminderService } from '../reminders/reminder-service.ts';
+import type { TimerService } from '../reminders/timer-service.ts';
 import type { ActorStates } from '../storage/actor-states.ts';
 import type { ActiveActor } from '../turns/active-actor.ts';
 import type { ActorHosting } from './hosted-types.ts';
+import { NO_CHANGES, type TickChanges, TurnTicks } from './turn-ticks.ts';
 
 /** The key of the state of an actor in code. */
 const STATE_KEY = 'state';
@@ -24,6 +28,8 @@ export interface CodeHostDeps {
   readonly logger: Logger;
   /** There once the sidecar has opened. */
   readonly states: () => ActorStates;
+  readonly reminders: ReminderService;
+  readonly timers: TimerService;
 }
 
 /** The dependencies of {@link CodeActors}. */
@@ -34,10 +40,21 @@ export interface CodeActorsDeps extends CodeHostDeps {
   readonly chains: AsyncLocalStorage<string | undefined>;
 }
 
-/** The object of an active actor, and its state as it is stored. */
+/** What an actor is before a turn, and again if that fails. */
+interface Baseline {
+  /** Its state, as JSON text. */
+  readonly text: string;
+  readonly ticks: TickChanges;
+}
+
+/** The object of an active actor. */
 interface LiveActor {
   readonly object: Actor;
-  text: string;
+  readonly ticks: TurnTicks;
+  /** Its state as it is stored. */
+  stored: string;
+  /** What is stored, or is to be stored with the first turn: what `onActivate` has changed. */
+  base: Baseline;
 }
 
 /** The actors of a class. */
@@ -68,11 +85,17 @@ export class CodeActors implements ActorHosting {
     return { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from(text) };
   }
 
-  async tick(actor: ActiveActor, { kind, name, body }: ActorTick, chain: string | undefined): Promise<TickOutcome> {
+  async tick(
+    actor: ActiveActor,
+    { kind, name, body, dueAt, attempt }: ActorTick,
+    chain: string | undefined,
+  ): Promise<TickOutcome> {
     const { data } = JSON.parse(Buffer.from(body).toString()) as { readonly data?: unknown };
     try {
       const method = kind === 'reminder' ? 'onReminder' : 'onTimer';
-      const isCanceled = await this.#turn(actor, chain, `${method} ${name}`, (object) => object[method](name, data));
+      const isCanceled = await this.#turn(actor, chain, `${method} ${name}`, (object) =>
+        object[method](name, data, { dueAt, attempt }),
+      );
       return { kind: 'done', isCanceled: isCanceled === true };
     } catch (error) {
       return { kind: 'failed', ...thrown(error) };
@@ -119,46 +142,82 @@ export class CodeActors implements ActorHosting {
   }
 
   async #activate(actor: ActiveActor, chain: string | undefined): Promise<LiveActor> {
-    const { actorClass, actors, states } = this.#deps;
-    const text = (await states().get(actor.address, STATE_KEY))?.text ?? NO_STATE;
-    const { actorType: type, actorId: id } = actor.address;
+    const { actorClass, actors, states, reminders, timers } = this.#deps;
+    const { address } = actor;
+    const stored = (await states().get(address, STATE_KEY))?.text ?? NO_STATE;
+    const { actorType: type, actorId: id } = address;
+    const ticks = new TurnTicks({ address, reminders, timers, isInTurn: () => actor.line.inside > 0 });
     const object = this.#run(chain, () => new actorClass()) as Actor;
-    object[RUNTIME] = { id, type, signal: actor.ending.signal, actors };
-    const live = { object, text };
-    if (text !== NO_STATE) this.#rollBack(live);
+    const { signal } = actor.ending;
+    object[RUNTIME] = { id, type, signal, actors, reminders: ticks.reminders, timers: ticks.timers };
+    if (stored !== NO_STATE) object.state = JSON.parse(stored) as object;
     try {
       await this.#run(chain, () => object.onActivate());
     } catch (error) {
-      throw invokeFailed(actor.address, `onActivate: ${messageOf(error)}`, error);
+      throw invokeFailed(address, `onActivate: ${messageOf(error)}`, error);
     }
+    const base = { text: this.#stateText(actor, object), ticks: ticks.changes };
+    const live = { object, ticks, stored, base };
     actor.instance = live;
     return live;
   }
 
-  /** The state becomes again what it was at the last commit. */
-  #rollBack(live: LiveActor): void {
-    live.object.state = JSON.parse(live.text) as object;
+  #stateText(actor: ActiveActor, { state }: Actor): string {
+    try {
+      return jsonTextOf(state) ?? NO_STATE;
+    } catch (error) {
+      throw invokeFailed(actor.address, `its state ${messageOf(error)}`, error);
+    }
   }
 
+  /** The actor becomes again what it was before the turn. */
+  #rollBack({ object, ticks, base }: LiveActor): void {
+    object.state = JSON.parse(base.text) as object;
+    ticks.reset(base.ticks);
+  }
+
+  /** Stores what the turn has changed, in one commit; then its timers begin. */
   async #commit(actor: ActiveActor, live: LiveActor): Promise<void> {
     let text: string;
     try {
-      text = jsonTextOf(live.object.state) ?? NO_STATE;
+      text = this.#stateText(actor, live.object);
     } catch (error) {
       this.#rollBack(live);
-      throw invokeFailed(actor.address, `its state ${messageOf(error)}`, error);
+      throw error;
     }
-    if (text === live.text) return;
+    const { reminders, timers } = live.ticks.changes;
+    live.ticks.reset(NO_CHANGES);
     try {
-      await this.#deps.states().commitTurn(actor, { key: STATE_KEY, text }, undefined);
-      live.text = text;
+      await this.#store(actor, text === live.stored ? undefined : text, [...reminders.values()]);
+      live.stored = text;
+      live.base = { text, ticks: NO_CHANGES };
     } catch (error) {
       // What is stored is not known: the next turn reads it.
       actor.instance = undefined;
-      const reason = this.#deps.states().isFenced(error)
-        ? 'the actor belongs to another host now'
-        : 'the state store failed';
-      throw saveFailed(actor.address, reason, error);
+      throw saveFailed(actor.address, this.#reasonOf(error), error);
+    }
+    this.#setTimers(actor, timers);
+  }
+
+  #reasonOf(error: unknown): string {
+    if (this.#deps.states().isFenced(error)) return 'the actor belongs to another host now';
+    return isStateError(error) ? messageOf(error) : 'the state store failed';
+  }
+
+  async #store(actor: ActiveActor, text: string | undefined, changes: readonly ReminderChange[]): Promise<void> {
+    const { states, reminders } = this.#deps;
+    const state = text === undefined ? undefined : { key: STATE_KEY, text };
+    if (changes.length > 0)
+      return reminders.commitTurn(actor.address, changes, (part) => states().commitTurn(actor, state, part));
+    if (state !== undefined) await states().commitTurn(actor, state, undefined);
+  }
+
+  #setTimers(actor: ActiveActor, changes: TickChanges['timers']): void {
+    const { timers } = this.#deps;
+    for (const [name, planned] of changes) {
+      timers.delete({ ...actor.address, name });
+      // Those of an actor that is to end, or is another host's by now, would end with it.
+      if (planned !== undefined && actor.closed === undefined && actor.shard.isOwned) timers.begin(planned);
     }
   }
 }

@@ -8,6 +8,10 @@ export interface ActorTick {
   readonly name: string;
   /** The body as an application receives it: JSON with `data`, `dueTime` and `period`, and `callback` of a timer. */
   readonly body: Uint8Array;
+  /** The instant for which it was planned, in milliseconds since 1970. */
+  readonly dueAt: number;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
   /** Cancels a tick that still waits for its turn. One that has begun ends with the answer of the actor. */
   readonly cancel: CancelToken;
   /**

@@ -11,8 +11,3 @@ export interface TurnPart {
   /** Called once the commit is durable, with the version of its entries. */
   readonly committed: (version: number) => void;
 }
-
-/** A reminder that a turn sets or deletes. `Fields` are those of a reminder, checked. */
-export type ReminderChange<Fields> =
-  | { readonly type: 'set'; readonly name: string; readonly fields: Fields }
-  | { readonly type: 'delete'; readonly name: string };

@@ -4,6 +4,8 @@ import type { PolicyFields } from '../../../timed/job.ts';
 export interface TimerFields {
   readonly dueTime?: string | undefined;
   readonly period?: string | undefined;
+  /** How many calls there are in all, of a period that has no count; only code says it beside the period. */
+  readonly repeats?: number | undefined;
   readonly ttl?: string | undefined;
   /** JSON text with every digit kept. */
   readonly data?: string | undefined;

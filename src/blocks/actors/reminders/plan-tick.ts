@@ -18,7 +18,7 @@ export interface PlanTickRules {
 }
 
 /** What is planned: the times, and for a reminder its failure policy. */
-type PlannedFields = Pick<TimerFields, 'dueTime' | 'period' | 'ttl' | 'data'> & {
+type PlannedFields = Omit<TimerFields, 'callback'> & {
   readonly failurePolicy?: PolicyFields | undefined;
 };
 
@@ -41,7 +41,15 @@ export function planTick(name: string, fields: PlannedFields, rules: PlanTickRul
     throw refuse(`${ends}: expected not before the first due instant, which is ${formatInstant(dueAt)}`);
   }
   const job: StoredJob = {
-    ...{ name, schedule: period, dueTime, repeats: repeated?.repeats, ttl, policy, data: fields.data },
+    ...{
+      name,
+      schedule: period,
+      dueTime,
+      repeats: fields.repeats ?? repeated?.repeats,
+      ttl,
+      policy,
+      data: fields.data,
+    },
     ...{ dataId: undefined, anchorAt: dueAt, tickAt: dueAt },
     // One call comes, whatever the ttl.
     expiresAt: repeated === undefined ? undefined : endsAt,

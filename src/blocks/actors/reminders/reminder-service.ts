@@ -2,18 +2,19 @@ import type { Membership } from '../../../cluster/membership.ts';
 import { isSidecarError, type SidecarError } from '../../../errors.ts';
 import { OwnedShards } from '../../../kernel/owned-shards.ts';
 import { isConflictError } from '../../../state/errors.ts';
+import { retryOnConflict } from '../../../state/retry-on-conflict.ts';
 import type { StoredJob } from '../../../timed/job.ts';
 import { askedJob } from '../../../timed/planning/control.ts';
 import type { PlannedJob } from '../../../timed/planning/if-exists.ts';
 import { checkData, dataMissing } from '../../../timed/running/damaged-data.ts';
-import { JobStore, type Prepared, type Removed, type Scheduled } from '../../../timed/running/job-store.ts';
+import { JobStore, type Prepared, type Scheduled } from '../../../timed/running/job-store.ts';
 import type { RunRules } from '../../../timed/running/run-rules.ts';
 import { Scheduler } from '../../../timed/running/scheduler.ts';
 import { nextRunOf } from '../../../timed/running/stored-jobs.ts';
 import type { BlockService } from '../../block-service.ts';
 import { type ActorAddress, actorPart } from '../model/address.ts';
 import type { ActorTurns } from '../model/tick.ts';
-import type { ReminderChange, TurnPart } from '../model/turn-changes.ts';
+import type { TurnPart } from '../model/turn-changes.ts';
 import { type ReminderOperation, reminderExists, reminderFailed, reminderRuns } from './errors.ts';
 import type { ReminderFields } from './fields.ts';
 import { malformedTick } from './parse-tick.ts';
@@ -43,7 +44,16 @@ export interface ReminderPage {
   readonly next?: string | undefined;
 }
 
+/** A reminder that a turn sets or deletes. `keeps`: one of the name that is there stays. */
+export type ReminderChange =
+  | { readonly type: 'set'; readonly name: string; readonly planned: PlannedJob; readonly keeps: boolean }
+  | { readonly type: 'delete'; readonly name: string };
+
+/** Tries of the commit of a turn while others change the reminders that it changes. */
+const MAX_TRIES = 100;
+
 interface Opened {
+  readonly owned: OwnedShards;
   readonly store: JobStore;
   readonly scheduler: Scheduler;
 }
@@ -74,7 +84,7 @@ export class ReminderService implements BlockService {
       owned,
     });
     turns.onRunnable(() => scheduler.targetsChanged());
-    this.#opened = { store, scheduler };
+    this.#opened = { owned, store, scheduler };
     return Promise.resolve();
   }
 
@@ -93,7 +103,7 @@ export class ReminderService implements BlockService {
    * @throws SidecarError `ERR_MALFORMED_REQUEST`, `ERR_ACTOR_REMINDER_ALREADY_EXISTS` or `ERR_ACTOR_REMINDER_CREATE`.
    */
   async set(name: TickName, fields: ReminderFields): Promise<void> {
-    const planned = this.#plan(name, fields);
+    const planned = this.plan(name, fields);
     await this.#change('create', name, async ({ store, scheduler }) => {
       const scheduled = await store.schedule(planned, ({ job }) =>
         fields.overwrite || this.#hasEnded(job) ? planned : undefined,
@@ -158,10 +168,39 @@ export class ReminderService implements BlockService {
     });
   }
 
-  /** Prepares the reminders that a turn has changed, for its commit. Of several changes of one name, the last one counts. */
-  async prepare(address: ActorAddress, changes: readonly ReminderChange<ReminderFields>[]): Promise<TurnPart> {
-    const last = new Map(changes.map((change) => [change.name, change]));
-    const parts = await Promise.all([...last.values()].map((change) => this.#prepare({ ...address, ...change })));
+  /** Decides when a reminder of a turn is due, and when it ends. @throws SidecarError `ERR_MALFORMED_REQUEST` */
+  plan(name: TickName, fields: Omit<ReminderFields, 'overwrite'>): PlannedJob {
+    const refuse = (problem: string, cause?: unknown): Error => malformedTick('reminder', problem, cause);
+    return planTick(textOf(name), fields, { periods: this.periods, now: this.#now, refuse });
+  }
+
+  /**
+   * Has a turn commit the reminders that it has changed with what else it has changed; once more while others change the
+   * same reminders. `commit` adds the fence of the actor's shard.
+   */
+  async commitTurn(
+    address: ActorAddress,
+    changes: readonly ReminderChange[],
+    commit: (part: TurnPart) => Promise<void>,
+  ): Promise<void> {
+    const { scheduler, owned } = this.#open;
+    try {
+      await retryOnConflict(
+        MAX_TRIES,
+        async () => commit(await this.#prepared(address, changes)),
+        (error) => {
+          if (owned.isFenced(error)) throw error;
+        },
+      );
+    } catch (error) {
+      // It may have been committed.
+      if (!isConflictError(error)) scheduler.readAnew();
+      throw error;
+    }
+  }
+
+  async #prepared(address: ActorAddress, changes: readonly ReminderChange[]): Promise<TurnPart> {
+    const parts = await Promise.all(changes.map((change) => this.#prepare({ ...address, ...change })));
     const batches = parts.filter((part) => part !== undefined);
     return {
       require: batches.flatMap(({ require = [] }) => require),
@@ -174,32 +213,30 @@ export class ReminderService implements BlockService {
   }
 
   /** A change of a turn; what follows from its commit is done when that is told. */
-  #prepare(change: ActorAddress & ReminderChange<ReminderFields>): Promise<Prepared<void> | undefined> {
-    return this.#call(change.type === 'set' ? 'create' : 'delete', change, async ({ store, scheduler }) => {
-      const text = textOf(change);
-      if (change.type === 'delete') {
-        const removal: Prepared<Removed> | undefined = await store.prepareRemoval(text);
-        if (removal === undefined) return undefined;
-        return {
+  async #prepare(change: ActorAddress & ReminderChange): Promise<Prepared<void> | undefined> {
+    const { store, scheduler } = this.#open;
+    const text = textOf(change);
+    if (change.type === 'delete') {
+      const removal = await store.prepareRemoval(text);
+      return (
+        removal && {
           ...removal,
           written: (version) => scheduler.remove({ key: removal.written(version).key, name: text }),
-        };
-      }
-      const planned = this.#plan(change, change.fields);
-      const set = await store.prepare(planned, ({ job }) => change.fields.overwrite || this.#hasEnded(job));
-      if (set === undefined) throw reminderExists(change);
-      return { ...set, written: (version) => this.#notify(scheduler, set.written(version)) };
-    });
-  }
-
-  #plan(name: TickName, fields: ReminderFields): PlannedJob {
-    const refuse = (problem: string, cause?: unknown): Error => malformedTick('reminder', problem, cause);
-    return planTick(textOf(name), fields, { periods: this.periods, now: this.#now, refuse });
+        }
+      );
+    }
+    const set = await store.prepare(change.planned, ({ job }) => !change.keeps || this.#hasEnded(job));
+    return set && { ...set, written: (version) => this.#notify(scheduler, set.written(version)) };
   }
 
   #notify(scheduler: Scheduler, { due, replaced }: Scheduled): void {
     if (replaced !== undefined) scheduler.remove({ key: replaced, name: due.job.name });
     scheduler.add(due);
+  }
+
+  get #open(): Opened {
+    if (this.#opened === undefined) throw new Error('actors are not started');
+    return this.#opened;
   }
 
   /** Whether no call of it begins any more. */

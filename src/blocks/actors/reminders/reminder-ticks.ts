@@ -59,7 +59,9 @@ export class ReminderTicks implements Targets, RunListener {
   async #run(job: StoredJob, data: string | undefined, place: AttemptPlace): Promise<AttemptOutcome> {
     const { name, ...address } = tickNameOf(job.name);
     const body = tickBody(job, data);
-    const tick = { kind: 'reminder', name, body, cancel: this.#stopping, begins: () => place.retake() } as const;
+    const at = { dueAt: job.tickAt, attempt: job.failures + 1 };
+    const begins = (): boolean | Promise<boolean> => place.retake();
+    const tick = { kind: 'reminder', name, body, ...at, cancel: this.#stopping, begins } as const;
     const outcome = await runInTurn(this.#deps.turns, address, tick, place);
     return outcome.kind === 'done' ? { kind: 'done', isLast: outcome.isCanceled } : outcome;
   }

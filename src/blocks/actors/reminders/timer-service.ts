@@ -1,6 +1,7 @@
 import { DueIndex } from '../../../kernel/due-index.ts';
 import { DuePump } from '../../../kernel/due-pump.ts';
 import type { StoredJob } from '../../../timed/job.ts';
+import type { PlannedJob } from '../../../timed/planning/if-exists.ts';
 import type { Schedule } from '../../../timed/planning/schedule.ts';
 import { afterAttempt } from '../../../timed/planning/transition.ts';
 import { type Place, Places } from '../../../timed/running/places.ts';
@@ -29,6 +30,12 @@ export interface TimerDeps {
   readonly turns: ActorTurns;
   /** Max ticks that run at the same time. */
   readonly concurrency: number;
+}
+
+/** A timer that is to begin. */
+export interface PlannedTimer extends PlannedJob {
+  readonly name: TickName;
+  readonly callback: string;
 }
 
 /** A timer, until it is replaced or removed. */
@@ -88,14 +95,23 @@ export class TimerService {
    * @throws SidecarError `ERR_MALFORMED_REQUEST`; the error of {@link ActorTurns.activate} if the actor is elsewhere.
    */
   set(name: TickName, fields: TimerFields): void {
-    const { clock, turns } = this.#deps;
+    this.begin(this.plan(name, fields));
+  }
+
+  /** Decides when a timer is due. @throws SidecarError `ERR_MALFORMED_REQUEST` */
+  plan(name: TickName, fields: TimerFields): PlannedTimer {
     const refuse = (problem: string, cause?: unknown): Error => malformedTick('timer', problem, cause);
-    const now = Math.floor(clock.now());
-    const id = textOf(name);
-    const { job, at } = planTick(id, fields, { periods: this.#periods, now, refuse });
-    turns.activate(name);
+    const now = Math.floor(this.#deps.clock.now());
+    const { callback = '' } = fields;
+    return { name, callback, ...planTick(textOf(name), fields, { periods: this.#periods, now, refuse }) };
+  }
+
+  /** Sets a timer that was planned. @throws the error of {@link ActorTurns.activate} if the actor is elsewhere */
+  begin({ name, callback, job, at }: PlannedTimer): void {
+    this.#deps.turns.activate(name);
     this.delete(name);
-    const { callback = '', data } = fields;
+    const id = textOf(name);
+    const { data } = job;
     const schedule = job.schedule === undefined ? undefined : this.#periods.getStored(job.schedule);
     const timer = { name, schedule, body: tickBody(job, data, callback), cancel: new CancelSource() };
     const part = actorPart(name);
@@ -176,7 +192,8 @@ export class TimerService {
       return this.#isPresent(timer, timer) && !isOver(job, startedAt);
     };
     const { name, ...address } = timer.name;
-    const tick = { kind: 'timer', name, body: timer.body, cancel: timer.cancel, begins } as const;
+    const at = { dueAt: job.tickAt, attempt: 1 };
+    const tick = { kind: 'timer', name, body: timer.body, ...at, cancel: timer.cancel, begins } as const;
     this.#ended({ id, timer, job }, await runInTurn(this.#deps.turns, address, tick, place), startedAt ?? now);
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { TickOutcome } from '../../../../src/blocks/actors/model/tick.ts';
+import type { ReminderChange } from '../../../../src/blocks/actors/reminders/reminder-service.ts';
 import { DONE, FAILED, nameOf, ReminderWorld, START } from '../../../support/reminder-world.ts';
 
 /** A tick that ends when the test says so. */
@@ -334,42 +335,68 @@ describe('by name', () => {
 describe('in the commit of a turn', () => {
   const address = { actorType: 'Cart', actorId: 'alice' };
 
+  /** The change of a turn; `keeps`: a reminder that is there stays. */
+  function setting(world: ReminderWorld, name: string, dueTime: string, keeps = false): ReminderChange {
+    return { type: 'set', name, planned: world.reminders.plan({ ...address, name }, { dueTime }), keeps };
+  }
+
   test('reminders are set and deleted with what else is in the commit', async () => {
     await using world = await new ReminderWorld().start();
     await world.set('alice/old', { dueTime: '1s' });
     await world.set('alice/moved', { dueTime: '1s' });
-    const part = await world.reminders.prepare(address, [
-      { type: 'set', name: 'new', fields: { overwrite: true, dueTime: '9s' } },
-      { type: 'set', name: 'new', fields: { overwrite: true, dueTime: '2s' } },
-      { type: 'set', name: 'moved', fields: { overwrite: true, dueTime: '3s' } },
+    const changes: ReminderChange[] = [
+      setting(world, 'new', '2s'),
+      setting(world, 'moved', '3s'),
       { type: 'delete', name: 'old' },
       { type: 'delete', name: 'missing' },
-    ]);
-    expect(await world.reminders.find(nameOf('alice/new'))).toBeUndefined();
-    part.committed(await world.store.memory.commit(part));
+    ];
+    await world.reminders.commitTurn(address, changes, async (part) => {
+      expect(await world.reminders.find(nameOf('alice/new'))).toBeUndefined();
+      part.committed(await world.store.memory.commit(part));
+    });
     await world.pass('1m');
     expect(world.seen.map(({ what, at }) => `${what} ${at.slice(17)}`)).toEqual(['alice/new 02', 'alice/moved 03']);
   });
 
-  test('a reminder that has changed meanwhile refuses it', async () => {
+  test('is made again when a reminder has changed meanwhile', async () => {
     await using world = await new ReminderWorld().start();
-    const change = { type: 'set', name: 'new', fields: { overwrite: true, dueTime: '2s' } } as const;
-    const part = await world.reminders.prepare(address, [change]);
-    await world.set('alice/new', { dueTime: '1h' });
-    await expect(world.store.memory.commit(part)).rejects.toThrow();
-    const again = await world.reminders.prepare(address, [change]);
-    again.committed(await world.store.memory.commit(again));
+    let tries = 0;
+    await world.reminders.commitTurn(address, [setting(world, 'new', '2s')], async (part) => {
+      if (++tries === 1) await world.set('alice/new', { dueTime: '1h' });
+      part.committed(await world.store.memory.commit(part));
+    });
+    await world.pass('1m');
+    expect([tries, world.times]).toEqual([2, ['00:00:02']]);
+  });
+
+  test('a reminder that is there can be kept', async () => {
+    await using world = await new ReminderWorld().start();
+    await world.set('alice/there', { dueTime: '1h' });
+    const changes = [setting(world, 'there', '2s', true), setting(world, 'new', '3s', true)];
+    await world.reminders.commitTurn(address, changes, async (part) =>
+      part.committed(await world.store.memory.commit(part)),
+    );
+    await world.pass('1h');
+    expect(world.seen.map(({ what, at }) => `${what} ${at.slice(11)}`)).toEqual([
+      'alice/new 00:00:03',
+      'alice/there 01:00:00',
+    ]);
+  });
+
+  test('a commit that fails in a way that leaves open what is stored is read again', async () => {
+    await using world = await new ReminderWorld().start();
+    const lost = world.reminders.commitTurn(address, [setting(world, 'new', '2s')], async (part) => {
+      await world.store.memory.commit(part);
+      throw new Error('connection lost');
+    });
+    await expect(lost).rejects.toThrow('connection lost');
     await world.pass('1m');
     expect(world.times).toEqual(['00:00:02']);
   });
 
-  test('what cannot be set refuses the turn', async () => {
+  test('times that cannot be refuse the change', async () => {
     await using world = await new ReminderWorld().start();
-    await world.set('alice/there', { dueTime: '1h' });
-    const prepare = (fields: object): Promise<unknown> =>
-      world.reminders.prepare(address, [{ type: 'set', name: 'there', fields: { overwrite: true, ...fields } }]);
-    await expect(prepare({ period: '-1s' })).rejects.toMatchObject({ code: 'ERR_MALFORMED_REQUEST' });
-    await expect(prepare({ overwrite: false })).rejects.toMatchObject({ status: 409 });
+    expect(() => setting(world, 'new', 'soon')).toThrow(expect.objectContaining({ code: 'ERR_MALFORMED_REQUEST' }));
   });
 });
 
