@@ -156,7 +156,9 @@ const LOADED_AT_ONCE = {
   'base.cjs': [],
   'cli.cjs': ['base.cjs'],
   'core.cjs': ['base.cjs', 'eventemitter3', 'rolldown-runtime.cjs'],
-  'run.cjs': ['arguments', 'base', 'cli', 'core', 'log', 'settings', 'sidecar', 'token'].map((name) => `${name}.cjs`),
+  'run.cjs': ['arguments', 'base', 'cli', 'core', 'log', 'port-holder', 'settings', 'sidecar', 'token'].map(
+    (name) => `${name}.cjs`,
+  ),
 };
 
 /** A sidecar that starts and stops, and then says which files are loaded. */

@@ -89,7 +89,9 @@ export class SidecarCommand implements AsyncDisposable {
 }
 
 function run(program: string, args: readonly string[], cwd?: string): ChildProcess {
-  const env = { ...process.env, NODE_ENV: 'production', NODE_EXTRA_CA_CERTS: undefined, NODE_OPTIONS: undefined };
+  const plain = { NODE_ENV: 'production', NODE_EXTRA_CA_CERTS: undefined, NODE_OPTIONS: undefined };
+  // In memory, without `onDisk`: what commands share is on disk.
+  const env = { ...process.env, ...plain, INSIDECAR_ISOLATED: 'true' };
   const child = spawn(program, args, { env, cwd, stdio: ['ignore', 'ignore', 'inherit'] });
   const onSignal = disposeOnSignal({ [Symbol.asyncDispose]: async () => void child.kill('SIGKILL') });
   child.once('exit', () => onSignal[Symbol.dispose]());

@@ -9,7 +9,8 @@ import { TOKEN_VARIABLE } from './inspector/token.ts';
 import { inWordsOfCommand } from './option-names.ts';
 import type { Command, CommandOptions, Ending } from './process/command.ts';
 import { byWhom, closeServer, listenOnAll } from './process/listening.ts';
-import type { AppSettings } from './settings.ts';
+import type { RunApp, RunInspector } from './runs/run-files.ts';
+import { type AppSettings, given } from './settings.ts';
 import { type HostedSidecar, sidecarOptions } from './sidecar-options.ts';
 
 /** Dependencies shared by the applications of a run. */
@@ -21,7 +22,22 @@ export interface SessionDeps extends Pick<HostedSidecar, 'run' | 'state' | 'comp
   readonly prefix: (appId: string) => CommandOptions['prefix'];
   readonly takesInput: boolean;
   /** Opens the inspector of the applications, which have their ports. */
-  readonly openInspector?: (apps: readonly HostedApp[]) => Promise<AsyncDisposable>;
+  readonly openInspector?: (apps: readonly HostedApp[]) => Promise<OpenInspector>;
+  /** Tells other commands of the run. */
+  readonly register?: (apps: readonly HostedApp[], inspector: RunInspector | undefined) => Registered;
+}
+
+/** The inspector of a run. */
+export interface OpenInspector extends AsyncDisposable {
+  readonly access: RunInspector;
+}
+
+/** What other commands know of a run, until it is disposed of. */
+export interface Registered extends Disposable {
+  /** Something has changed. */
+  readonly update: () => void;
+  /** The run is about to end. */
+  readonly ending: () => void;
 }
 
 /** Variables of a sidecar that may run this command as its application, and our own secrets. */
@@ -160,6 +176,15 @@ export class HostedApp {
   /** Resolves when the command has ended; never without a command. */
   get ended(): Promise<Ending> {
     return this.#command?.ended ?? new Promise(() => undefined);
+  }
+
+  /** What other commands are told of it. */
+  get told(): RunApp {
+    const { appId, port: httpPort, url } = this;
+    const { appPort, command } = this.#settings;
+    const text = command.length === 0 ? undefined : command.join(' ');
+    const app = { ...given('appPort', appPort), ...given('command', text), ...given('appPid', this.#command?.pid) };
+    return { appId, httpPort, url, ...app };
   }
 
   get hasCommand(): boolean {

@@ -123,6 +123,7 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
         help: 'serve a page to look at it (port 4600)',
       },
       { name: 'inspect-token', value: 'TOKEN', help: 'its token (or INSIDECAR_INSPECT_TOKEN)' },
+      { name: 'isolated', help: 'share nothing with other commands (off)' },
       { name: 'log-level', value: 'LEVEL', help: 'debug, info (default), warn or error' },
       { name: 'log-json', aliases: ['log-as-json'], help: 'log in JSON (default if no terminal)' },
       HELP,

@@ -14,6 +14,7 @@ import { OrphanReaper } from './process/orphan-reaper.ts';
 import { type RunResources, readResources } from './resources.ts';
 import { RUN_FLAGS } from './run-flags.ts';
 import type { RunTelemetry } from './run-telemetry.ts';
+import type { RunPlace } from './runs/run-place.ts';
 import { Session, StopRequests, watchState } from './session.ts';
 import {
   type AppSettings,
@@ -43,10 +44,14 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   const loggers = openLog({ ...context, ...logOptions(settings), output: context.stderr, label, traceFields });
   const log = loggers('insidecar');
   for (const note of [...notes, ...resources.notes]) log.warn({}, note);
-  log.info({}, `insidecar ${VERSION}, state in ${resources.state?.place ?? 'memory'}`);
+  const wantsShared = resources.state === undefined && !settings.isIsolated;
+  // Loaded apart: what only a run needs, other commands do without.
+  const { openPlace } = await import('./runs/run-place.ts');
+  const place = await openPlace({ ...context, runFile, wantsShared, logger: log });
+  log.info({}, `insidecar ${VERSION}, state ${place.shared?.inWords ?? `in ${resources.state?.place ?? 'memory'}`}`);
   telemetry = await telemetryOf(apps, { settings, resources, context, loggers });
   try {
-    return await runApps(apps, { settings, resources, context, loggers, label, telemetry });
+    return await runApps(apps, { settings, resources, context, loggers, label, telemetry, place });
   } finally {
     await telemetry?.close();
   }
@@ -59,6 +64,7 @@ interface Run {
   readonly loggers: Loggers;
   readonly label: LogOptions['label'];
   readonly telemetry: RunTelemetry | undefined;
+  readonly place: RunPlace;
 }
 
 /** Loaded on demand: most runs have none. */
@@ -76,7 +82,7 @@ async function telemetryOf(
 }
 
 async function runApps(apps: readonly AppSettings[], run: Run): Promise<number> {
-  const { settings, resources, context, loggers, label, telemetry } = run;
+  const { settings, resources, context, loggers, label, telemetry, place } = run;
   const stops = new StopRequests();
   context.onStopSignal((signal) => stops.ask({ kind: 'signal', signal }));
   const guard = new OrphanReaper();
@@ -85,14 +91,14 @@ async function runApps(apps: readonly AppSettings[], run: Run): Promise<number> 
       run: settings,
       resources,
       telemetry,
-      state: runState(resources.state, context, () => stops.ask({ kind: 'failed', code: EXIT.failed })),
-      components: new SharedComponents(resources.state !== undefined),
+      ...stateOf(run, () => stops.ask({ kind: 'failed', code: EXIT.failed })),
       clock: context.clock,
       environment: context.environment,
       process: { stdout: context.stdout, stderr: context.stderr, guard },
       prefix: (appId) => (to) => `${label(appId, to.isColoured)} | `,
       takesInput: apps.length === 1 && context.hasInput,
       ...(settings.inspector && { openInspector: inspectorOf(settings.inspector, context, loggers('insidecar')) }),
+      ...given('register', place.register),
     };
     return await new Session(deps, loggers, stops).run(apps);
   } finally {
@@ -103,12 +109,12 @@ async function runApps(apps: readonly AppSettings[], run: Run): Promise<number> 
 /** Loaded on demand: most runs have none. */
 function inspectorOf(
   settings: InspectorSettings,
-  { environment, directory, clock, stdout }: CommandContext,
+  { environment, clock, stdout }: CommandContext,
   logger: Logger,
 ): NonNullable<SessionDeps['openInspector']> {
   return async (apps) => {
     const { openRunInspector } = await import('./inspector/run-inspector.ts');
-    return openRunInspector(apps, { settings, environment, directory, clock, stdout, logger });
+    return openRunInspector(apps, { settings, environment, clock, stdout, logger });
   };
 }
 
@@ -137,11 +143,15 @@ async function appsOf(
 }
 
 /** One store for all applications: each keeps its own data in it, and they find each other through it. */
-function runState(
-  state: StateDefinition = memoryState(),
-  { clock }: CommandContext,
+function stateOf(
+  { resources, context: { clock }, place: { shared } }: Run,
   onLost: () => void,
-): StateDefinition {
+): Pick<SessionDeps, 'state' | 'components'> {
   // A server comes back by itself; a lost directory does not.
-  return sharedState(state.type === 'embedded' ? watchState(state, clock, onLost) : state);
+  const watched = (state: StateDefinition): StateDefinition =>
+    state.type === 'embedded' ? watchState(state, clock, onLost) : state;
+  if (shared !== undefined) return { state: shared.state(watched, clock), components: new SharedComponents('shared') };
+  const { state } = resources;
+  const components = new SharedComponents(state === undefined ? 'memory' : 'kept');
+  return { state: sharedState(watched(state ?? memoryState())), components };
 }

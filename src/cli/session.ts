@@ -3,7 +3,7 @@ import type { StateDefinition, StateStore } from '../state/store.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { EXIT } from './failure.ts';
-import { HostedApp, type SessionDeps } from './hosted-app.ts';
+import { HostedApp, type OpenInspector, type Registered, type SessionDeps } from './hosted-app.ts';
 import type { Loggers } from './log.ts';
 import type { Ending } from './process/command.ts';
 import type { AppSettings } from './settings.ts';
@@ -65,7 +65,8 @@ export class Session {
   readonly #loggers: Loggers;
   readonly #stops: StopRequests;
   readonly #log: Logger;
-  #inspector: AsyncDisposable | undefined;
+  #inspector: OpenInspector | undefined;
+  #registered: Registered | undefined;
   #isEnding = false;
 
   constructor(deps: SessionDeps, loggers: Loggers, stops: StopRequests) {
@@ -107,6 +108,9 @@ export class Session {
     for (const app of settings)
       this.#apps.push(await HostedApp.open(app, this.#loggers(app.appId, app.logLevel), this.#deps));
     this.#inspector = await this.#deps.openInspector?.(this.#apps);
+    if (this.#isEnding) return;
+    // Before anything opens a state that others share.
+    this.#registered = this.#deps.register?.(this.#apps, this.#inspector?.access);
     for (const app of this.#apps) {
       if (this.#isEnding) return;
       app.sidecar.events.on('shutdownRequested', ({ isForced }) =>
@@ -118,6 +122,7 @@ export class Session {
     for (const app of this.#apps) {
       if (this.#isEnding) return;
       await app.startCommand();
+      this.#registered?.update();
       void app.ended.then((ending) => this.#onEnded(app, ending));
     }
   }
@@ -150,9 +155,11 @@ export class Session {
     if (reason.kind !== 'failed') await Promise.race([this.#answered(), urged]);
     // Programs often ignore SIGPIPE, so send SIGTERM instead.
     await this.#stopCommands(reason.kind === 'signal' && reason.signal !== 'SIGPIPE' ? reason.signal : 'SIGTERM', late);
-    const closed = Promise.all(this.#apps.map((app) => this.#close(app))).then(() =>
-      this.#inspector?.[Symbol.asyncDispose](),
-    );
+    this.#registered?.ending();
+    const closed = Promise.all(this.#apps.map((app) => this.#close(app))).then(() => {
+      this.#registered?.[Symbol.dispose]();
+      return this.#inspector?.[Symbol.asyncDispose]();
+    });
     await Promise.race([closed, urged.then(() => sleep(clock, IMPATIENT_MS))]);
     if (reason.kind === 'failed') return reason.code;
     const endings = reason.kind === 'ended' ? byThemselves : [...this.#endings.values()];

@@ -46,6 +46,8 @@ export interface RunSettings {
   readonly advertisedHost?: string;
   readonly wire: WireName;
   readonly statePath?: string;
+  /** Whether state in memory is its own, and not that of all commands of the user. */
+  readonly isIsolated: boolean;
   /** Replacements of component types. */
   readonly substitute: Readonly<Record<string, string>>;
   readonly stopWhen: (typeof STOP_WHEN)[number];
@@ -84,6 +86,7 @@ const HOST = /^[\w.:-]+$/;
 const DEFAULT_HTTP_PORT = 3500;
 /** The API document's variable, and Dapr's: the command does not ask which wire they are for. */
 const PLACEMENT = ['SIDECAR_PLACEMENT_METADATA_ENABLED', 'DAPR_PLACEMENT_METADATA_ENABLED'];
+const ISOLATED = 'INSIDECAR_ISOLATED';
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
 
@@ -115,6 +118,7 @@ export function runSettings(
     invokesUrls: flags.isOn('invoke-urls') ?? true,
     showsPlacement: flags.isOn('metadata-enabled') ?? PLACEMENT.some((name) => isSwitchedOn(environment, name)),
     logAsJson: flags.isOn('log-json') ?? !isTerminal,
+    isIsolated: flags.isOn('isolated') ?? isSwitchedOn(environment, ISOLATED),
     ...given('advertisedHost', advertisedHost),
     ...given('deliveryTimeoutMs', flags.durationMs('delivery-timeout')),
     ...given('jobTimeoutMs', flags.durationMs('job-timeout')),

@@ -20,17 +20,18 @@ const DEFAULT_STATE_STORE = 'statestore';
  */
 export class SharedComponents {
   readonly #byName = new Map<string, PubSubDefinition>();
-  readonly #isDurable: boolean;
+  readonly #state: 'memory' | 'kept' | 'shared';
 
-  constructor(isDurable: boolean) {
-    this.#isDurable = isDurable;
+  /** @param state - where the state of the run is: `shared` with other runs */
+  constructor(state: 'memory' | 'kept' | 'shared') {
+    this.#state = state;
   }
 
   /** A definition with its own scopes and topics, but the broker of the first one with the same name and type. */
   share(definition: AnyComponentDefinition): AnyComponentDefinition {
     // Stores of equal names may be different ones, as those of two applications with their own files.
     if (definition.block !== undefined && definition.block !== 'pubsub') return definition;
-    return this.#share(definition);
+    return this.#share((this.#state === 'shared' && definition.onState?.()) || definition);
   }
 
   #share(definition: PubSubDefinition): PubSubDefinition {
@@ -44,7 +45,7 @@ export class SharedComponents {
 
   /** The components of an application without resource files. */
   standard(): readonly AnyComponentDefinition[] {
-    const pubsub = this.#isDurable ? durablePubSub(DEFAULT_PUBSUB) : memoryPubSub(DEFAULT_PUBSUB);
+    const pubsub = this.#state !== 'memory' ? durablePubSub(DEFAULT_PUBSUB) : memoryPubSub(DEFAULT_PUBSUB);
     return [this.#share(pubsub), keyValueStore(DEFAULT_STATE_STORE)];
   }
 }

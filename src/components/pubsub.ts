@@ -194,6 +194,11 @@ export interface PubSubDefinition extends ComponentDefinition {
    */
   readonly expected?: Expected;
   /**
+   * The component in the sidecar's own state, in place of one that this process would have for itself: for processes
+   * that share a state. @internal
+   */
+  readonly onState?: () => PubSubDefinition;
+  /**
    * Why a topic cannot be used, as a clause such as `it belongs to the broker`; `undefined` if it can. Publishes to such
    * a topic fail with `ERR_PUBSUB_FORBIDDEN`; subscriptions to it, or with it as their dead-letter topic, are refused.
    * Default: every topic can be used.

@@ -270,9 +270,15 @@ class ComponentMaker {
         );
     }
     if (report.problems.length > before) return;
-    this.pubsubs.push(
-      memoryPubSub(resource.name, { ...readTopicScopes(values, this.#appId), ...limits, ...wildcardsOf(known) }),
-    );
+    const options = { ...readTopicScopes(values, this.#appId), ...wildcardsOf(known) };
+    const { name } = resource;
+    const definition = memoryPubSub(name, { ...options, ...limits });
+    const { type } = definition;
+    const onState = (): PubSubDefinition => ({
+      ...durablePubSub(name, { ...options, maxQueueMessages: limits.maxMessages }),
+      type,
+    });
+    this.pubsubs.push({ ...definition, onState });
   }
 
   #addBrokerPubSub({ resource, type }: Known, values: ReadonlyMap<string, string>, report: Report): void {

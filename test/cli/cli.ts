@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +38,8 @@ export interface CliOptions {
 /** Starts the command; it is killed at the end of the test. */
 export function startCli(args: readonly string[], { env = {}, cwd, main = MAIN }: CliOptions = {}): RunningCli {
   const plain = { NODE_ENV: '', NODE_V8_COVERAGE: '', NODE_OPTIONS: '', FORCE_COLOR: undefined, NO_COLOR: undefined };
-  const inherited = { ...process.env, ...plain };
+  // What commands of a user share is not for the tests beside this one.
+  const inherited = { ...process.env, XDG_RUNTIME_DIR: runtimeDirectory(), ...plain };
   const child = spawn(process.execPath, [main, ...args], { env: { ...inherited, ...env }, ...(cwd && { cwd }) });
   onTestFinished(() => void child.kill('SIGKILL'));
   const collect = (stream: NodeJS.ReadableStream): (() => string) => {
@@ -48,6 +50,13 @@ export function startCli(args: readonly string[], { env = {}, cwd, main = MAIN }
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
   return { child, stdout, stderr, ended };
+}
+
+/** A directory for what the commands of a user share, for this command alone. It is gone after the test. */
+export function runtimeDirectory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'insidecar-cli-'));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
 }
 
 /** Runs the command to its end. */

@@ -212,7 +212,7 @@ test(
     expect(queues.stdout + queues.stderr).not.toContain(token);
     shop.cli.child.kill('SIGTERM');
     await shop.cli.ended;
-    expect(await readdir(join(shop.runtime, 'insidecar'))).toEqual([]);
+    expect(await readdir(join(shop.runtime, 'insidecar'))).toEqual(['lock.db']);
     expect(await shop.run('queues')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Start it with insidecar run --inspect'),
@@ -336,14 +336,15 @@ test(
   },
 );
 
-test('a run without --inspect leaves no file, and loads nothing of the inspector', LONG, async () => {
+test('a run without --inspect has no token in its file, and loads nothing of the inspector', LONG, async () => {
   const directory = await temporaryDirectory();
   const env = { XDG_RUNTIME_DIR: directory, TMPDIR: directory, NODE_DEBUG: 'module' };
   const cli = startCli(['run', '--app-id', 'x', '--http-port', String(await freePort())], { env });
   await untilSaid(cli.stderr, /sidecar at /);
   expect(cli.stderr()).toMatch(/dist\/core\.cjs/);
-  expect(cli.stderr()).not.toMatch(/dist\/(inspector|run-inspector|run-files)/);
-  expect(await readdir(directory)).toEqual([]);
+  expect(cli.stderr()).not.toMatch(/dist\/(inspector|run-inspector)/);
+  const file = readFileSync(join(directory, 'insidecar', `${cli.child.pid}.json`), 'utf8');
+  expect(Object.keys(JSON.parse(file) as object)).toEqual(['pid', 'directory', 'startedAt', 'shares', 'apps']);
 });
 
 /** `script` runs a command on a terminal. */

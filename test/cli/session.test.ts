@@ -27,7 +27,7 @@ test('a run whose start hangs ends when it is asked to, after the time that a st
     {
       run: runSettings(commandLine.flags, { isTerminal: true, environment: {} }),
       state,
-      components: new SharedComponents(false),
+      components: new SharedComponents('memory'),
       resources: { byApp: new Map(), state: undefined, notes: [] },
       clock,
       environment: {},
@@ -55,10 +55,11 @@ test('a run whose start hangs ends when it is asked to, after the time that a st
 });
 
 test.each([
-  [false, 'pubsub.in-memory'],
-  [true, 'pubsub.durable'],
-])('an application without files has the components that dapr init makes (durable: %s)', (isDurable, type) => {
-  const components = new SharedComponents(isDurable).standard();
+  ['memory', 'pubsub.in-memory'],
+  ['kept', 'pubsub.durable'],
+  ['shared', 'pubsub.durable'],
+] as const)('an application without files has the components that dapr init makes (state: %s)', (state, type) => {
+  const components = new SharedComponents(state).standard();
   expect(components.map(({ name, type: of }) => [name, of])).toEqual([
     ['pubsub', type],
     ['statestore', 'state.durable'],

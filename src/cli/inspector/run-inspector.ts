@@ -3,11 +3,10 @@ import { nodeHandler } from '../../adapters/node.ts';
 import { inspect } from '../../inspector/index.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { HostedApp } from '../hosted-app.ts';
+import type { HostedApp, OpenInspector } from '../hosted-app.ts';
 import type { Output } from '../output.ts';
 import { closeServer, listenOn } from '../process/listening.ts';
 import type { InspectorSettings } from '../settings.ts';
-import { writeRunFile } from './run-files.ts';
 import { TOKEN_VARIABLE } from './token.ts';
 
 /** Not one of Dapr's. */
@@ -20,18 +19,16 @@ const TOKEN_BYTES = 24;
 export interface RunInspectorDeps {
   readonly settings: InspectorSettings;
   readonly environment: NodeJS.ProcessEnv;
-  /** Where the run was started. */
-  readonly directory: string;
   readonly clock: Clock;
   readonly stdout: Output;
   readonly logger: Logger;
 }
 
-/** Serves one inspector for all applications of a run, and leaves a file by which other commands find it. */
+/** Serves one inspector for all applications of a run. */
 export async function openRunInspector(
   apps: readonly HostedApp[],
-  { settings, environment, directory, clock, stdout, logger }: RunInspectorDeps,
-): Promise<AsyncDisposable> {
+  { settings, environment, clock, stdout, logger }: RunInspectorDeps,
+): Promise<OpenInspector> {
   const own = settings.token ?? (environment[TOKEN_VARIABLE] || undefined);
   const token = own ?? randomBytes(TOKEN_BYTES).toString('base64url');
   const inspector = inspect(
@@ -50,13 +47,9 @@ export async function openRunInspector(
   const url = `http://${HOST}:${port}/`;
   // A token that the user has chosen is known, and does not belong into the output.
   stdout.write(`Inspector: ${url}${own === undefined ? `?token=${token}` : ''}\n`);
-  const told = apps.map(({ appId, port: httpPort }) => ({ appId, httpPort }));
-  const removeFile = writeRunFile({ pid: process.pid, directory, url, token, apps: told }, environment);
-  if (removeFile === undefined)
-    logger.warn({}, 'there is no directory that only this user may use: other commands need --url and the token');
   return {
+    access: { url, token },
     [Symbol.asyncDispose]: async () => {
-      removeFile?.();
       await inspector.close();
       await closeServer(server, clock);
     },

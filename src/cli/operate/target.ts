@@ -3,8 +3,8 @@ import { didYouMean } from '../../util/suggest.ts';
 import type { FlagValues } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { CommandFailure, misuse } from '../failure.ts';
-import { liveRuns, type RunInfo } from '../inspector/run-files.ts';
 import { TOKEN_VARIABLE } from '../inspector/token.ts';
+import { liveRuns, type RunInfo, type RunInspector } from '../runs/run-files.ts';
 import { Api, type InspectorClient } from './api-client.ts';
 import { httpInspector } from './http-inspector.ts';
 import type { StoppedApp } from './stopped.ts';
@@ -47,9 +47,9 @@ export function targetOf(flags: FlagValues, about: string, { environment }: Comm
   if (flags.text('token') !== undefined) throw misuse('--token goes with --url', about);
   if (statePath !== undefined) return { place: { statePath, about }, appId };
   const httpPort = flags.port('http-port');
-  const run = runMeant(liveRuns(environment), { httpPort, appId, about });
+  const { run, inspector } = runMeant(liveRuns(environment), { httpPort, appId, about });
   const atPort = run.apps.find((app) => app.httpPort === httpPort);
-  return { place: { url: run.url, token: run.token, run }, appId: appId ?? atPort?.appId };
+  return { place: { ...inspector, run }, appId: appId ?? atPort?.appId };
 }
 
 /** The URL that a run prints has the token. */
@@ -74,9 +74,16 @@ interface Wanted {
   readonly about: string;
 }
 
-function runMeant(runs: readonly RunInfo[], { httpPort, appId, about }: Wanted): RunInfo {
+/** A run that can be asked. */
+interface Inspected {
+  readonly run: RunInfo;
+  readonly inspector: RunInspector;
+}
+
+function runMeant(all: readonly RunInfo[], { httpPort, appId, about }: Wanted): Inspected {
+  const runs = all.flatMap((run) => (run.inspector === undefined ? [] : [{ run, inspector: run.inspector }]));
   const meant = runs.filter(
-    ({ apps }) =>
+    ({ run: { apps } }) =>
       (httpPort === undefined || apps.some((app) => app.httpPort === httpPort)) &&
       (appId === undefined || apps.some((app) => isNamed(appId, app.appId))),
   );
@@ -97,7 +104,7 @@ function isNamed(wanted: string, appId: string): boolean {
   return wanted === appId || wanted.replace(/~\d+$/, '') === appId;
 }
 
-function lineOf({ pid, apps }: RunInfo): string {
+function lineOf({ run: { pid, apps } }: Inspected): string {
   const named = apps.map(({ appId, httpPort }) => `--app-id ${appId} or --http-port ${httpPort}`);
   return `  process ${pid}: ${named.join(', ')}`;
 }
