@@ -43,6 +43,8 @@ export default defineConfig({
   outDir: join(out, 'dist'),
   cacheDir: join(out, 'cache'),
   lastUpdated: false,
+  // No icon: without this, browsers ask for one that is not there.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   // Pages about http://localhost and http://127.0.0.1 have such links on purpose.
   ignoreDeadLinks: [/^https?:\/\/(?:localhost|127\.0\.0\.1)/],
   markdown: {
