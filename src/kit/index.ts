@@ -31,6 +31,7 @@ export type {
   ConfigurationWatch,
   ConfigurationWatchOptions,
 } from '../components/configuration-store.ts';
+export { type BindingOperation, type BindingParts, defineBinding } from '../components/define-binding.ts';
 export type {
   KeyedValue,
   KeyScanPage,
@@ -99,6 +100,8 @@ export type {
   MountOptions,
 } from './adapter-case.ts';
 export { adapterConformance } from './adapter-conformance.ts';
+export type { BindingCase, BindingNeed, BindingTestCall, BindingUnderTest } from './binding-case.ts';
+export { bindingConformance } from './binding-conformance.ts';
 export type { KeyValueCase, KeyValueNeed, KeyValueUnderTest } from './key-value-case.ts';
 export { keyValueConformance } from './key-value-conformance.ts';
 export type { PubSubCase, PubSubNeed } from './pubsub-case.ts';

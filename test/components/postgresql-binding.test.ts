@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresqlBinding } from '../../src/components/postgresql/index.ts';
+import { bindingConforms, conformingBinding } from '../support/binding-conformance.ts';
 import { type BindingsWorld, bindingsWorld } from '../support/bindings-world.ts';
 import { freePort } from '../support/http.ts';
 import { hasPostgresql, type OwnServer, startPostgresql } from '../support/servers.ts';
@@ -50,6 +51,19 @@ describe.each(WIRES)('bindings.postgresql, wire %s', (wire) => {
     expect([rows.status, rows.text]).toEqual([200, `[[1,${JSON.stringify(hostile)},1],[2,null,0.5]]`]);
     expect((await call(own, 'query', `select id from ${table} where name = $1`, ['nobody'])).text).toBe('[]');
   });
+});
+
+describe.runIf(hasPostgresql())('conformance', () => {
+  bindingConforms(
+    () =>
+      conformingBinding({
+        definition: postgresqlBinding('db', { url: url() }),
+        call: { operation: 'query', metadata: { sql: 'select 1' } },
+        refused: { operation: 'query', metadata: { sql: 'selekt hidden' } },
+        secrets: ['hidden', '127.0.0.1'],
+      }),
+    'input',
+  );
 });
 
 test('values of every kind are JSON, with every digit', async ({ skip }) => {

@@ -42,6 +42,17 @@ test('state.ts: an order service loses nothing over a restart', async () => {
   expect(code).toBe(0);
 });
 
+test('bindings.ts: a meter keeps its readings outside, and goes on with them after a restart', async () => {
+  const { code, output } = await runToEnd('bindings.ts');
+  expect(output.split('\n')).toEqual([
+    'started: 0 readings are kept, the meter shows 0 kWh',
+    ...['kept 5 kWh', 'kept 10 kWh', 'ended with 2 readings'],
+    'started: 2 readings are kept, the meter shows 10 kWh',
+    ...['kept 15 kWh', 'kept 20 kWh', 'ended with 4 readings', ''],
+  ]);
+  expect(code).toBe(0);
+});
+
 test('node.ts: an application on a port tells its subscription and receives a message', async () => {
   const { code, output } = await runToEnd('node.ts');
   expect(output).toContain('received com.sidecar.event.sent: {"id":1}');

@@ -1,7 +1,8 @@
 /** What holds for the bindings to every broker. */
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
-import type { BindingDefinition } from '../../src/kit/index.ts';
+import { describe, expect, test } from 'vitest';
+import type { Binding, BindingDefinition } from '../../src/kit/index.ts';
+import { bindingConforms, conformingBinding } from './binding-conformance.ts';
 import {
   type AppAnswer,
   type AppRequest,
@@ -37,6 +38,23 @@ export function brokerBindingTests({ define, unreachable, carriesMetadata }: Bro
       () => world.delivered.length >= count,
       () => `${world.delivered.length} events: expected ${count}`,
     );
+
+  describe('conformance', () => {
+    bindingConforms(() => {
+      const definition = define('events', place(), BOTH);
+      const under = conformingBinding({ definition, call: { operation: 'create', data: 1 } });
+      let opened: Binding | undefined;
+      const open = async (): Promise<Binding> => {
+        opened = await under.open();
+        return opened;
+      };
+      const emit = async (mark: string): Promise<void> => {
+        const call = { operation: 'create', data: Buffer.from(JSON.stringify(mark)), metadata: {}, traceHeaders: {} };
+        await opened?.invoke?.({ ...call, signal: new AbortController().signal });
+      };
+      return { ...under, open, emit };
+    }, 'refusal');
+  });
 
   test.each(WIRES)('wire %s: what is created comes in, in order, with its metadata', async (wire) => {
     await using world = await bindingsWorld({ wire, components: [define('events', place(), BOTH)] });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisBinding } from '../../../src/components/redis/index.ts';
+import { bindingConforms, conformingBinding } from '../../support/binding-conformance.ts';
 import { type BindingsWorld, bindingsWorld } from '../../support/bindings-world.ts';
 import { freePort } from '../../support/http.ts';
 import { until, WIRES } from '../../support/stores-world.ts';
@@ -36,6 +37,19 @@ describe.runIf(hasSharedRedis())('bindings.redis', () => {
       data,
       metadata: { ...(key === undefined ? {} : { key: `${prefix}:${key}` }), ...more },
     });
+
+  describe('conformance', () => {
+    bindingConforms(
+      () =>
+        conformingBinding({
+          definition: redisBinding('cache', { url: `redis://127.0.0.1:${server.port}` }),
+          call: { operation: 'create', data: 1, metadata: { key: `${prefix}:value` } },
+          refused: { operation: 'create', data: 1 },
+          secrets: ['127.0.0.1'],
+        }),
+      'input',
+    );
+  });
 
   test.each(WIRES)('wire %s: creates, gets, deletes; a get of nothing is empty', async (wire) => {
     await using own = await world(wire);
