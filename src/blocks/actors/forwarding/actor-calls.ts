@@ -4,6 +4,7 @@ import { SidecarError } from '../../../errors.ts';
 import { ClientPool } from '../../../http/client-pool.ts';
 import { type Clock, dualNow, msSince, sleep } from '../../../util/clock.ts';
 import type { Logger } from '../../../util/logger.ts';
+import { LruCache } from '../../../util/lru.ts';
 import type { Wire } from '../../../wire.ts';
 import type { HostIdentity } from '../../host-identity.ts';
 import type { ActorAddress } from '../model/address.ts';
@@ -20,7 +21,7 @@ const UNKNOWN_MS = 5_000;
 const MOVE_MS = 20_000;
 /** How often it looks again meanwhile. */
 const [FIRST_LOOK_MS, LOOK_MS] = [10, 100];
-/** The most hosts with open connections. */
+/** The most hosts with open connections, and the most that are known to stop. */
 const MAX_HOSTS = 100;
 
 /** The dependencies of {@link ActorCalls}. */
@@ -43,6 +44,11 @@ export class ActorCalls {
   readonly #clients: ClientPool;
   readonly #deaths: HostDeaths;
   readonly #stopping = new AbortController();
+  /**
+   * Hosts that have said that they stop. They are asked no more: their connections close soon, and a call whose
+   * connection breaks has failed, as it may have run.
+   */
+  readonly #leaving = new LruCache<true>(MAX_HOSTS);
 
   constructor(deps: ActorCallsDeps) {
     this.#deps = deps;
@@ -83,7 +89,7 @@ export class ActorCalls {
     }
     const place = await directory.find(address);
     if (place.kind === 'unknown') return { isUnknown: true };
-    if (place.kind !== 'host') return {};
+    if (place.kind !== 'host' || this.#leaving.get(place.host.id)) return {};
     return { reply: await this.#peerOf(address, place.host).call(address, call, own) };
   }
 
@@ -108,6 +114,7 @@ export class ActorCalls {
       wire,
       clients: this.#clients,
       onDeath: (hostId: string, listener: () => void) => this.#deaths.onDeath(hostId, listener),
+      onLeaving: (hostId: string) => this.#leaving.set(hostId, true),
     };
     return new RemotePeer(deps, { id, appId, namespace, address: new URL(host.address) });
   }

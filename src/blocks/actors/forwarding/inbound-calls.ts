@@ -24,6 +24,11 @@ export class InboundActorCalls implements ActorPeer {
     this.#deps = deps;
   }
 
+  /** Whether this host stops: nothing is called here any more. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
   async call(address: ActorAddress, call: ActorCall, caller: Caller): Promise<ActorReply | undefined> {
     checkAddress(address);
     if (call.timer === undefined) checkMethod(call.method);

@@ -16,6 +16,8 @@ import type { ActorPeer } from './peer.ts';
 export const HOST_CALLS = '/hosts/v1/actors';
 /** Says what has become of a call: it was answered by the actor, or the actor is not there. */
 export const OUTCOME_HEADER = 'insidecar-outcome';
+/** The status of an answer that the actor is not there, by a host that stops. */
+export const LEAVING_STATUS = 503;
 
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 /** Codes of a host that begins nothing: it stops, or has not started. */
@@ -28,6 +30,8 @@ export interface RemotePeerDeps {
   readonly clients: ClientPool;
   /** Calls back when the host is considered dead; call the result to unsubscribe. */
   readonly onDeath: (hostId: string, listener: () => void) => () => void;
+  /** Called when the host says that it stops. */
+  readonly onLeaving: (hostId: string) => void;
 }
 
 /** A host of another process, at its address: one signed request for each call. */
@@ -74,7 +78,28 @@ export class RemotePeer implements ActorPeer {
     };
     const url = call.search === '' ? path : `${path}?${call.search}`;
     const { handle } = clients.clientOf(address.origin);
-    return replyOf(await handle(new PlainRequest('POST', url, headers, call.body, cancel)));
+    return this.#replyOf(await handle(new PlainRequest('POST', url, headers, call.body, cancel)));
+  }
+
+  async #replyOf(response: SidecarResponse): Promise<ActorReply | undefined> {
+    const { status, headers, body } = response;
+    const outcome = headerOf(headers, OUTCOME_HEADER);
+    if (outcome === 'moved') {
+      leaveBody(body);
+      return this.#notThere(status === LEAVING_STATUS);
+    }
+    const bytes = await readAll(body, MAX_REPLY_BYTES);
+    if (outcome === 'answered') {
+      const { [OUTCOME_HEADER]: _outcome, ...fields } = endToEnd(headers);
+      return { status, headers: fields, body: bytes };
+    }
+    const { errorCode, message } = errorOf(bytes);
+    if (NOT_NOW.has(errorCode)) return this.#notThere(errorCode === 'ERR_SHUTTING_DOWN');
+    throw failureOf(response, errorCode, message);
+  }
+
+  #notThere(isLeaving: boolean): undefined {
+    if (isLeaving) this.#deps.onLeaving(this.#host.id);
   }
 }
 
@@ -83,25 +108,13 @@ function operationOf({ timer }: ActorCall): string {
   return timer === undefined ? 'method' : `${timer}-timer`;
 }
 
-async function replyOf(response: SidecarResponse): Promise<ActorReply | undefined> {
-  const { status, headers, body } = response;
-  const outcome = headerOf(headers, OUTCOME_HEADER);
-  if (outcome === 'moved') {
-    leaveBody(body);
-    return undefined;
-  }
-  const bytes = await readAll(body, MAX_REPLY_BYTES);
-  if (outcome === 'answered') {
-    const { [OUTCOME_HEADER]: _outcome, ...fields } = endToEnd(headers);
-    return { status, headers: fields, body: bytes };
-  }
-  const { errorCode, message } = errorOf(bytes);
-  if (NOT_NOW.has(errorCode)) return undefined;
+/** The error that another host has answered. */
+function failureOf({ status, headers }: SidecarResponse, errorCode: unknown, message: unknown): Error {
   if (typeof errorCode !== 'string' || !errorCode.startsWith('ERR_') || typeof message !== 'string')
-    throw new Error(`it answered ${status}`);
+    return new Error(`it answered ${status}`);
   const retryAfter = headerOf(headers, 'retry-after');
   // The code is one of another host of this release, or is shown as it is.
-  throw new SidecarError(errorCode as ErrorCode, message, {
+  return new SidecarError(errorCode as ErrorCode, message, {
     status,
     ...(retryAfter === undefined ? {} : { headers: { 'retry-after': retryAfter } }),
   });

@@ -14,7 +14,7 @@ import type { Wire } from '../../../wire.ts';
 import type { ActorAddress } from '../model/address.ts';
 import type { TimerOperation } from '../model/call.ts';
 import type { InboundActorCalls } from './inbound-calls.ts';
-import { HOST_CALLS, OUTCOME_HEADER } from './remote-peer.ts';
+import { HOST_CALLS, LEAVING_STATUS, OUTCOME_HEADER } from './remote-peer.ts';
 
 /** The names in the path of a call. */
 interface CallParams extends ActorAddress {
@@ -31,6 +31,8 @@ export interface ActorHostRoutesDeps {
 }
 
 const MOVED: SidecarResponse = { status: 421, headers: { [OUTCOME_HEADER]: 'moved' }, body: EMPTY_BODY };
+/** As well, and this host stops: its connections will close, so that nobody should ask it again. */
+const LEAVING: SidecarResponse = { ...MOVED, status: LEAVING_STATUS };
 
 /** The route of calls of other hosts: for `sidecar.peers` only, not for the API. */
 export function actorHostRoutes({ inbound, identity, wire, bodyLimitBytes }: ActorHostRoutesDeps): Route[] {
@@ -46,7 +48,8 @@ export function actorHostRoutes({ inbound, identity, wire, bodyLimitBytes }: Act
       throw new SidecarError('ERR_UNAUTHORIZED', 'calls between hosts need an identity token');
     const caller = await identity.verify(String(token));
     const body = await readBody(request, bodyLimitBytes);
-    const reply = await inbound()?.call(
+    const host = inbound();
+    const reply = await host?.call(
       { actorType, actorId },
       {
         ...{ method, timer, search: request.search, headers: endToEnd(request.headers, notPassed), body },
@@ -55,7 +58,8 @@ export function actorHostRoutes({ inbound, identity, wire, bodyLimitBytes }: Act
       },
       caller,
     );
-    return reply === undefined ? MOVED : { ...reply, headers: { ...reply.headers, [OUTCOME_HEADER]: 'answered' } };
+    if (reply === undefined) return host?.isStopped === true ? LEAVING : MOVED;
+    return { ...reply, headers: { ...reply.headers, [OUTCOME_HEADER]: 'answered' } };
   };
   const path = `${HOST_CALLS}/:actorType/:actorId` as const;
   const options = { hasKeys: true, isMinor: true };
