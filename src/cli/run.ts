@@ -44,7 +44,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   const loggers = openLog({ ...context, ...logOptions(settings), output: context.stderr, label, traceFields });
   const log = loggers('insidecar');
   for (const note of [...notes, ...resources.notes]) log.warn({}, note);
-  const wantsShared = resources.state === undefined && !settings.isIsolated;
+  const wantsShared = !settings.isIsolated && !hasState(resources);
   // Loaded apart: what only a run needs, other commands do without.
   const { openPlace } = await import('./runs/run-place.ts');
   const place = await openPlace({ ...context, runFile, wantsShared, logger: log });
@@ -55,6 +55,11 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   } finally {
     await telemetry?.close();
   }
+}
+
+/** Whether there is a directory or a server for state, if only for the state stores of an application. */
+function hasState({ state, byApp }: RunResources): boolean {
+  return state !== undefined || [...byApp.values()].some(({ options }) => options.state?.place !== undefined);
 }
 
 interface Run {
