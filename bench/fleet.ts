@@ -4,7 +4,7 @@
  * its own, the servers are the benchmark's own. See README.md.
  *
  * Usage: `npx tsx bench/fleet.ts [--quick] [--rounds n] [--only workflow|named|publish|job|now] [--delay]`. The peers run when they
- * can be loaded: `npm i --no-save @dbos-inc/dbos-sdk pg-boss@10 bullmq ioredis`, or PEERS_FROM=<a directory that has them>.
+ * can be loaded: `npm i --no-save @dbos-inc/dbos-sdk pg-boss bullmq ioredis`, or PEERS_FROM=<a directory that has them>.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -49,8 +49,8 @@ const IDLE_MS = 5;
  * poll only while something of theirs is open: the others use the same server and the same processors.
  */
 export async function openPgBoss(url: string, done: () => void): Promise<Worker> {
-  const { default: Boss } = (await load('pg-boss')) as { default: new (options: object) => BossLike };
-  const boss = new Boss({ connectionString: url, max: 20, supervise: false, schedule: false });
+  const { PgBoss } = (await load('pg-boss')) as { PgBoss: new (options: object) => BossLike };
+  const boss = new PgBoss({ connectionString: url, max: 20, supervise: false, schedule: false });
   boss.on('error', (error) => console.error(error));
   await boss.start();
   await boss.createQueue(QUEUE);
