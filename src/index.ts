@@ -22,6 +22,7 @@ export type {
   ActorTimers,
 } from './blocks/actors/reminders/in-code.ts';
 export type { ActorReminder, ActorReminderInfo } from './blocks/actors/reminders/reminder-info.ts';
+export type { ReminderListOptions, ReminderPage, Reminders } from './blocks/actors/reminders/reminders.ts';
 export type { BindingEventContext, BindingHandler, BindingHandlerOptions } from './blocks/bindings/binding-handler.ts';
 export type { BindingCall, BindingInput, BindingReply, Bindings } from './blocks/bindings/bindings.ts';
 export type {

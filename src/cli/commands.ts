@@ -9,7 +9,7 @@ import { generalHelp } from './help.ts';
 import { inWordsOfCommand } from './option-names.ts';
 
 const COMMANDS = [
-  ...['run', 'validate', 'queues', 'dead-letters', 'jobs', 'workflows', 'migrate-state', 'postgresql-ddl'],
+  ...['run', 'validate', 'queues', 'dead-letters', 'jobs', 'workflows', 'actors', 'migrate-state', 'postgresql-ddl'],
   'completion',
 ];
 
@@ -41,6 +41,7 @@ async function dispatch(args: readonly string[], context: CommandContext): Promi
     case 'dead-letters':
     case 'jobs':
     case 'workflows':
+    case 'actors':
       return (await import('./operate/operate.ts')).operate(command, rest, context);
     case '--version':
     case '-v':

@@ -13,6 +13,7 @@ Usage
   insidecar dead-letters [action]       redeliver or discard dead letters
   insidecar jobs [action]               schedule, run and manage jobs
   insidecar workflows [action]          start, repeat and manage workflows
+  insidecar actors [action]             look at actors, manage reminders
   insidecar migrate-state --from … --to …  move state to another store
   insidecar postgresql-ddl [--schema …]  print the tables of state in PostgreSQL
   insidecar completion SHELL            print a completion: bash, zsh or fish

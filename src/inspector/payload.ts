@@ -8,10 +8,10 @@ import { isSecretName, maskSecrets } from './mask.ts';
 /** Where a payload comes from. @public */
 export interface PayloadPlace {
   /** The record that it belongs to. */
-  readonly kind: 'message' | 'job' | 'workflow' | 'activity' | 'state';
-  /** The topic, or the name of the job, workflow, activity or state store. */
+  readonly kind: 'message' | 'job' | 'workflow' | 'activity' | 'state' | 'actor' | 'reminder';
+  /** The topic, the actor type, or the name of the job, workflow, activity, state store or reminder. */
   readonly name: string;
-  /** The key of a value in a state store. Absent: it is of another kind. */
+  /** The key of a value in a state store or of an actor. Absent: it is of another kind. */
   readonly key?: string;
 }
 

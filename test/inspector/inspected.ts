@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest';
 import { nodeHandler } from '../../src/adapters/node.ts';
-import { Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { type ActorClass, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { type InspectOptions, type Inspector, inspect } from '../../src/inspector/index.ts';
 import { type Answer, listen, type RequestHeaders, send } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
@@ -34,12 +34,18 @@ export function untilEnd(one: AsyncDisposable): void {
   toEnd.push(async () => one[Symbol.asyncDispose]());
 }
 
+/** Options of the sidecar, and the classes of its actors. */
+export interface InspectedOptions extends SidecarOptions {
+  readonly actors?: readonly ActorClass[];
+}
+
 export async function inspected(
-  options: SidecarOptions = {},
+  { actors = [], ...options }: InspectedOptions = {},
   inspectOptions: InspectOptions = { token: TOKEN },
 ): Promise<Inspected> {
   const logger = new RecordingLogger();
   const sidecar = new Sidecar({ appId: 'shop', logger, stopTimeout: 100, ...options });
+  for (const actorClass of actors) sidecar.actors.register(actorClass);
   untilEnd(sidecar);
   await sidecar.start();
   const inspector = inspect(sidecar, inspectOptions);

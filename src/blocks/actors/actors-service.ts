@@ -132,7 +132,7 @@ export class ActorsService implements BlockService, ActorTurns {
     if (this.types.isInCode(actorType))
       throw new SidecarError('ERR_CONFIGURATION', `actor type ${name} is registered already`);
     try {
-      this.#check({ actorType, actorId: '-' });
+      this.check({ actorType, actorId: '-' });
     } catch (cause) {
       throw new SidecarError('ERR_CONFIGURATION', messageOf(cause), { cause });
     }
@@ -141,7 +141,7 @@ export class ActorsService implements BlockService, ActorTurns {
 
   /** Calls an actor, wherever it is. The call waits for its turn, and for a host of its type. */
   call(address: ActorAddress, call: ActorCall): Promise<ActorReply> {
-    this.#check(address);
+    this.check(address);
     const { active, calls } = this.#open;
     // While the sidecar stops, turns under way may still call the actors of their chain.
     if (!active.holds(address, call.chain)) this.#deps.admit();
@@ -242,26 +242,26 @@ export class ActorsService implements BlockService, ActorTurns {
 
   /** A value of an actor's state; `undefined` if there is none. */
   getState(address: ActorAddress, key: string): Promise<FoundActorValue | undefined> {
-    this.#check(address);
+    this.check(address);
     return this.#open.states.get(address, key);
   }
 
   /** The values of an actor's state. */
   listState(address: ActorAddress): Promise<readonly FoundActorValue[]> {
-    this.#check(address);
+    this.check(address);
     return this.#open.states.list(address);
   }
 
   /** Does the operations of a transaction, all or none. */
   async transact(address: ActorAddress, body: Buffer): Promise<void> {
-    this.#check(address);
+    this.check(address);
     const { wire, clock } = this.#deps;
     const operations = parseTransaction(body, address, { wire, now: clock.now() });
     await this.#open.states.transact(address, operations);
   }
 
   /** @throws SidecarError for a name that cannot be, and for types of the workflow engine */
-  #check(address: ActorAddress): void {
+  check(address: ActorAddress): void {
     checkAddress(address);
     if (address.actorType.startsWith(this.#reservedPrefix)) throw typeReserved(address.actorType);
   }
@@ -276,14 +276,14 @@ export class ActorsService implements BlockService, ActorTurns {
    * @throws SidecarError `ERR_ACTOR_REMINDER_NON_HOSTED` for a type that this application does not host
    */
   async checkHosted(address: ActorAddress): Promise<void> {
-    this.#check(address);
+    this.check(address);
     if (!this.hosts(address.actorType)) await this.#question?.untilAnswered();
     if (!this.hosts(address.actorType)) throw notHosted(address.actorType);
   }
 
   /** Sets or deletes a timer where its actor lives. */
   async changeTimer({ name, ...address }: TickName, timer: TimerOperation, body: Uint8Array): Promise<void> {
-    this.#check(address);
+    this.check(address);
     await this.#open.calls.call(address, timerCall(name, timer, body));
   }
 

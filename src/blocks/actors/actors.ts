@@ -8,12 +8,15 @@ import { jsonTextOf } from '../../util/json-value.ts';
 import { checkFunction } from '../../util/known-fields.ts';
 import { checkOptions, field, invalidArgument, type OptionFields, SIGNAL, TEXT } from '../../util/option-fields.ts';
 import { shown } from '../../util/shown.ts';
+import { inCode } from '../in-code.ts';
 import { Actor, type ActorClass, type ActorOf } from './actor.ts';
 import type { ActorsService } from './actors-service.ts';
 import { CodeActors } from './hosting/code-actors.ts';
 import type { ActorReply } from './model/call.ts';
 import { DEFAULT_SETTINGS, DEFAULT_STACK_DEPTH } from './model/configuration.ts';
-import { checkMethod } from './model/names.ts';
+import { checkMethod, checkTickName } from './model/names.ts';
+import { Reminders } from './reminders/reminders.ts';
+import type { FoundActorValue } from './storage/actor-states.ts';
 
 /** Options of {@link Actors.register}. @public */
 export interface ActorOptions {
@@ -70,10 +73,19 @@ export class Actors {
   readonly #types = new Map<ActorClass, string>();
   /** The chain of calls that code is in, and nothing else. */
   readonly #chains = new AsyncLocalStorage<string | undefined>();
+  /** The reminders of all actors of the application: to list, run and delete them. */
+  readonly reminders: Reminders;
 
   /** @internal */
   constructor(service: ActorsService) {
     this.#service = service;
+    this.reminders = new Reminders({
+      service: service.reminders,
+      check: ({ name, ...address }) => {
+        service.check(address);
+        if (name !== undefined) checkTickName('reminder', name);
+      },
+    });
   }
 
   /**
@@ -176,10 +188,15 @@ export class Actors {
     });
   }
 
-  /** The active actors of this host, in no order. */
-  active(): readonly ActiveActorInfo[] {
+  /**
+   * The active actors of this host, in no order.
+   *
+   * @param type - only those of this type. Default: all.
+   */
+  active(type?: string): readonly ActiveActorInfo[] {
     const actors = this.#service.active?.list() ?? [];
-    return actors.map(({ address, line }) => ({ ...address, calls: line.inside, waiting: line.waiting }));
+    const meant = type === undefined ? actors : actors.filter(({ address }) => address.actorType === type);
+    return meant.map(({ address, line }) => ({ ...address, calls: line.inside, waiting: line.waiting }));
   }
 
   /** The actor types of this host, in alphabetical order. */
@@ -192,8 +209,17 @@ export class Actors {
    * `state`.
    */
   async state(type: string, id: string): Promise<ReadonlyMap<string, unknown>> {
-    const found = await this.#service.listState({ actorType: type, actorId: id });
+    const found = await this.inspectState(type, id);
     return new Map(found.map(({ key, text }) => [key, JSON.parse(text) as unknown]));
+  }
+
+  /** The state of an actor as JSON text, digit for digit. @internal */
+  async inspectState(type: string, id: string): Promise<readonly FoundActorValue[]> {
+    try {
+      return await this.#service.listState({ actorType: type, actorId: id });
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 }
 

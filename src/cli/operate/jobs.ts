@@ -42,7 +42,7 @@ function stateOf({ isPaused, keptUntilAt }: JobInfo): string {
   return isPaused ? 'paused' : 'active';
 }
 
-function styleOf(outcome: string | undefined): 'green' | 'red' | 'yellow' | undefined {
+export function styleOf(outcome: string | undefined): 'green' | 'red' | 'yellow' | undefined {
   if (outcome === undefined) return undefined;
   if (outcome === 'done') return 'green';
   return outcome === 'retrying' ? 'yellow' : 'red';
@@ -71,7 +71,7 @@ async function show(call: Call): Promise<void> {
   });
 }
 
-function retries({ maxRetries, delayMs = 0, maxDelayMs, factor = 1 }: JobInfo['retry'] & object): string {
+export function retries({ maxRetries, delayMs = 0, maxDelayMs, factor = 1 }: JobInfo['retry'] & object): string {
   if (maxRetries === 0) return 'none';
   const growth = factor > 1 ? `, then ${factor} times as long each` : '';
   return `${maxRetries}, after ${lasting(delayMs)}${growth}${maxDelayMs === undefined ? '' : `, up to ${lasting(maxDelayMs)}`}`;

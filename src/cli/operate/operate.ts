@@ -4,6 +4,7 @@ import { readArguments } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { misuse } from '../failure.ts';
 import { type Action, type ActionGroup, Call } from './action.ts';
+import { ACTORS } from './actors.ts';
 import { DEAD_LETTERS } from './dead-letters.ts';
 import { TARGET_FLAGS } from './flags.ts';
 import { groupHelp } from './help.ts';
@@ -12,15 +13,16 @@ import { QUEUES } from './queues.ts';
 import { openTarget, targetOf } from './target.ts';
 import { WORKFLOWS } from './workflows.ts';
 
-type CommandGroup = 'queues' | 'dead-letters' | 'jobs' | 'workflows';
+type CommandGroup = 'queues' | 'dead-letters' | 'jobs' | 'workflows' | 'actors';
 export const GROUPS: Readonly<Record<CommandGroup, ActionGroup>> = {
   queues: QUEUES,
   'dead-letters': DEAD_LETTERS,
   jobs: JOBS,
   workflows: WORKFLOWS,
+  actors: ACTORS,
 };
 
-/** `insidecar queues`, `dead-letters`, `jobs`, `workflows`: returns the exit code. */
+/** `insidecar queues`, `dead-letters`, `jobs`, `workflows`, `actors`: returns the exit code. */
 export async function operate(name: CommandGroup, args: readonly string[], context: CommandContext): Promise<number> {
   const group = GROUPS[name];
   const [first = '', ...others] = args;

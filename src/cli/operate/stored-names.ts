@@ -11,7 +11,9 @@ export interface StoredNames {
 /** Reads the names from the keys, which begin with the block and the app ID, or with `pubsub` and the component. */
 export async function namesIn(store: StateStore): Promise<StoredNames> {
   const components = await partsAfter(store, ['pubsub']);
-  const appIds = new Set([...(await partsAfter(store, ['jobs'])), ...(await partsAfter(store, ['workflows']))]);
+  const appIds = new Set<string>();
+  for (const block of ['jobs', 'workflows', 'actors'])
+    for (const appId of await partsAfter(store, [block])) appIds.add(appId);
   // The group of an application is its app ID, followed by a slash and a name if it has one.
   for (const component of components)
     for (const topic of await partsAfter(store, ['pubsub', component, 'group']))

@@ -1,5 +1,6 @@
 import type { PayloadViews } from '../payload.ts';
 import type { ApiRoute } from '../route.ts';
+import { actorRoutes } from './actors.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { jobRoutes, type RecentRuns } from './jobs.ts';
 import { queueRoutes } from './queues.ts';
@@ -18,6 +19,7 @@ export function managementRoutes(views: PayloadViews, recentRuns: RecentRuns): r
     ...jobRoutes(views, recentRuns),
     ...workflowRoutes(views),
     ...workflowBulkRoutes(),
+    ...actorRoutes(views),
     ...storeRoutes(views),
     ...settingsRoutes(),
   ];

@@ -83,7 +83,8 @@ export class StoredJobs {
   /** The jobs whose names begin with a prefix, in the order of their names, starting at one; and the next name. */
   async list(prefix: string, start: string | undefined, limit: number): Promise<{ jobs: Due[]; next?: string }> {
     const range = this.#layout.jobRange(prefix);
-    const from = start === undefined ? range.from : this.#layout.job(start);
+    const begin = start === undefined ? undefined : this.#layout.job(start);
+    const from = begin !== undefined && begin > range.from ? begin : range.from;
     const entries = await this.#store.scan({ ...range, from, limit: limit + 1 });
     const found = await Promise.all(entries.slice(0, limit).map((pointer) => this.#listed(pointer)));
     const next = entries[limit];

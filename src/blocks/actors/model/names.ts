@@ -50,6 +50,8 @@ export function checkStateKey({ actorType, actorId }: ActorAddress, key: string)
 }
 
 function checkText(what: string, text: string, maxBytes: number): void {
+  // Plain JavaScript may give anything.
+  if (typeof text !== 'string') throw refused(what, text, 'a text');
   if (text === '') throw new SidecarError('ERR_BAD_REQUEST', `${what} is empty`);
   if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes)
     throw refused(what, text, `at most ${maxBytes} bytes`);

@@ -151,7 +151,6 @@ function checkedFields<T extends ActorTimerOptions>(
   known: OptionFields<T>,
 ): TimerFields {
   const malformed = malformedIn(kind);
-  if (typeof name !== 'string') throw malformed(`its name is of type ${typeof name}: expected a text`);
   checkTickName(kind, name);
   checkOptions(`the ${kind}`, options, known, (problem) => malformed(problem));
   const { dueTime, period, repeats, ttl, data } = options;

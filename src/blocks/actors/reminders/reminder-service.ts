@@ -39,7 +39,7 @@ export interface FoundReminder {
 }
 
 /** A page of reminders; `next` is where the next page begins. */
-export interface ReminderPage {
+export interface FoundReminders {
   readonly reminders: readonly FoundReminder[];
   readonly next?: string | undefined;
 }
@@ -131,7 +131,7 @@ export class ReminderService implements BlockService {
   }
 
   /** A page of the reminders of an actor or of all actors, without their data. `start`: from `next` of a page before. */
-  list(address: ActorAddress | undefined, start: string | undefined, limit: number): Promise<ReminderPage> {
+  list(address: ActorAddress | undefined, start: string | undefined, limit: number): Promise<FoundReminders> {
     return this.#call('get', undefined, async ({ store }) => {
       const prefix = address === undefined ? '' : `${actorPart(address)}/`;
       const { jobs, next } = await store.stored.list(prefix, start, limit);
