@@ -9,7 +9,8 @@ import { generalHelp } from './help.ts';
 import { inWordsOfCommand } from './option-names.ts';
 
 const COMMANDS = [
-  ...['run', 'validate', 'queues', 'dead-letters', 'jobs', 'workflows', 'actors', 'migrate-state', 'postgresql-ddl'],
+  ...['run', 'list', 'stop', 'publish', 'invoke', 'validate'],
+  ...['queues', 'dead-letters', 'jobs', 'workflows', 'actors', 'migrate-state', 'postgresql-ddl'],
   'completion',
 ];
 
@@ -29,6 +30,14 @@ async function dispatch(args: readonly string[], context: CommandContext): Promi
   switch (command) {
     case 'run':
       return (await import('./run.ts')).run(rest, context);
+    case 'list':
+      return (await import('./runs/list.ts')).list(rest, context);
+    case 'stop':
+      return (await import('./runs/stop.ts')).stop(rest, context);
+    case 'publish':
+      return (await import('./runs/publish.ts')).publish(rest, context);
+    case 'invoke':
+      return (await import('./runs/invoke.ts')).invoke(rest, context);
     case 'validate':
       return (await import('./validate.ts')).validate(rest, context);
     case 'migrate-state':

@@ -5,6 +5,8 @@ import { TARGET_FLAGS } from './operate/flags.ts';
 import { GROUPS } from './operate/operate.ts';
 import { HELP, MIGRATE_STATE_FLAGS, POSTGRESQL_DDL_FLAGS, RUN_GROUPS, VALIDATE_FLAGS } from './run-flags.ts';
 
+import { INVOKE_FLAGS, LIST_FLAGS, PUBLISH_FLAGS, STOP_FLAGS } from './runs/flags.ts';
+
 const COMMAND = 'completion';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 const HELP_TEXT = `insidecar completion bash|zsh|fish – print the completion of a shell
@@ -38,7 +40,8 @@ export function printCompletion(args: readonly string[], context: CommandContext
 function words(): Words {
   const map = new Map<string, readonly string[]>();
   const runFlags = RUN_GROUPS.flatMap(({ flags }) => flags);
-  const plain = { run: runFlags, validate: VALIDATE_FLAGS, 'migrate-state': MIGRATE_STATE_FLAGS };
+  const others = { list: LIST_FLAGS, stop: STOP_FLAGS, publish: PUBLISH_FLAGS, invoke: INVOKE_FLAGS };
+  const plain = { run: runFlags, ...others, validate: VALIDATE_FLAGS, 'migrate-state': MIGRATE_STATE_FLAGS };
   for (const [name, flags] of Object.entries({ ...plain, 'postgresql-ddl': POSTGRESQL_DDL_FLAGS }))
     map.set(name, namesOf(flags));
   for (const [name, { actions }] of Object.entries(GROUPS)) {
@@ -82,6 +85,7 @@ function bash(all: Words): string {
         .filter((key) => key !== '')
         .map((key) => JSON.stringify(key))
         .join('|')}) after="$after\${after:+ }$word" ;;
+      *) if [[ -z $after && $word != -* ]]; then COMPREPLY=(); return; fi ;;
     esac
   done
   case "$after" in

@@ -8,6 +8,7 @@ const GENERAL = `insidecar – a sidecar's HTTP API for an application in any la
 Usage
   insidecar run [options] [-- command]  run a sidecar, and the command beside it
   insidecar run -f dapr.yaml            run all apps of a multi-app file
+  insidecar list, stop, publish, invoke  find and use what other commands run
   insidecar validate [options] PATH…    check resource or multi-app files
   insidecar queues [action]             manage queues and their messages
   insidecar dead-letters [action]       redeliver or discard dead letters

@@ -43,14 +43,22 @@ describe('insidecar', () => {
     },
   );
 
-  test.each(['run', 'validate', 'queues', 'jobs', 'migrate-state', 'postgresql-ddl'])(
-    'help %s prints what %s --help prints',
-    async (name) => {
-      const help = await runHere(['help', name]);
-      expect(help).toEqual(await runHere([name, '--help']));
-      expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining(`insidecar ${name} `) });
-    },
-  );
+  test.each([
+    'run',
+    'list',
+    'stop',
+    'publish',
+    'invoke',
+    'validate',
+    'queues',
+    'jobs',
+    'migrate-state',
+    'postgresql-ddl',
+  ])('help %s prints what %s --help prints', async (name) => {
+    const help = await runHere(['help', name]);
+    expect(help).toEqual(await runHere([name, '--help']));
+    expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining(`insidecar ${name} `) });
+  });
 
   test('help of an unknown command names the one that was meant', async () => {
     expect(await runHere(['help', 'rum'])).toMatchObject({

@@ -32,6 +32,12 @@ describe('the completion of bash', () => {
     [['jobs', 'list', '--cur'], ['--cursor']],
     [['dead-letters', 'redeliver', '--al'], ['--all']],
     [['help', 'queu'], ['queues']],
+    [['pub'], ['publish']],
+    [['stop', '--run'], ['--run-file']],
+    [
+      ['invoke', '--da'],
+      ['--data', '--data-file'],
+    ],
     [
       ['completion', ''],
       ['bash', 'zsh', 'fish', '--help'],

@@ -1,7 +1,8 @@
-import { chownSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { chownSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { sendCurl } from '../support/curl.ts';
 import { freePort, send } from '../support/http.ts';
 import {
   PATIENCE,
@@ -36,7 +37,7 @@ const app = (pubsubname = 'pubsub', methods = ''): readonly string[] =>
       for await (const chunk of req) body += chunk;
       res.setHeader('content-type', 'application/json');
       if (req.url === '/dapr/subscribe') return res.end(subscriptions);
-      if (req.url === '/orders') {
+      if (req.url === '/orders' && req.method === 'POST') {
         console.log('got', JSON.stringify(JSON.parse(body).data));
         return res.end('{}');
       }
@@ -44,6 +45,8 @@ const app = (pubsubname = 'pubsub', methods = ''): readonly string[] =>
       ${methods}
       res.writeHead(404).end();
     }).listen(Number(process.env.APP_PORT), '127.0.0.1');`);
+
+const CREATE_SERVER = `const { createServer } = require('node:http');`;
 
 interface Run {
   readonly cli: RunningCli;
@@ -173,6 +176,42 @@ test('three commands in the shape of a calculator: a front end calls two others 
   expect(await ask(front, 'POST', '/v1.0/invoke/subtractapp/method/subtract', { a: 3, b: 4 })).toBe('-1');
   await ask(front, 'POST', '/v1.0/state/statestore', [{ key: 'total', value: 7 }]);
   expect(await ask(front, 'GET', '/v1.0/state/statestore/total')).toBe('7');
+});
+
+test('the lines of docs/cli.md do what it says', async () => {
+  const text = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+  const [, section = ''] = /### Commands that find each other\n(.*?)\n### /s.exec(text) ?? [];
+  const ports = new Map<string, string>();
+  for (const port of ['3500', '3501', '6001']) ports.set(port, String(await freePort()));
+  const freed = (line: string): string => line.replace(/\b(3500|3501|6001)\b/g, (port) => ports.get(port) ?? port);
+  const cwd = await temporaryDirectory();
+  const methods = `if (req.url === '/orders') return res.end('[1]');`;
+  await writeFile(
+    join(cwd, 'app.js'),
+    app('pubsub', methods)
+      .at(-1)
+      ?.replace(/^import .*$/m, CREATE_SERVER) ?? '',
+  );
+  const runs = [...section.matchAll(/^insidecar (run .*)$/gm)].map(([, line = '']) => {
+    const args = freed(line).split(' ');
+    return startCli([...args.slice(0, 1), '--log-json=false', ...args.slice(1)], { env, cwd });
+  });
+  expect(runs).toHaveLength(2);
+  const [subscriber] = runs;
+  for (const { stderr } of runs) await untilSaid(stderr, 'sidecar at');
+  await untilSaid(subscriber?.stderr ?? String, 'the application is ready');
+  const answers: (readonly [status: number, text: string])[] = [];
+  for (const [line] of section.matchAll(/^curl .*$/gm)) {
+    const response = await sendCurl(line, `http://127.0.0.1:${ports.get('3500')}`);
+    answers.push([response.status, await response.text()]);
+  }
+  expect(answers).toEqual([
+    [204, ''],
+    [200, '[1]'],
+    [204, ''],
+    [200, '1'],
+  ]);
+  await untilSaid(subscriber?.stdout ?? String, 'got {"orderId":1}');
 });
 
 describe('what commands share', () => {

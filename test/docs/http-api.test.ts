@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { keyValueStore, memoryPubSub, nodeHandler, Sidecar } from '../../src/index.ts';
+import { sendCurl } from '../support/curl.ts';
 import { listen } from '../support/http.ts';
 
 const text = readFileSync(new URL('../../docs/http-api.md', import.meta.url), 'utf8');
@@ -16,26 +17,6 @@ const examples: readonly Example[] = [...text.matchAll(/^curl .*$/gm)].map(({ 0:
   const [, json = 'null'] = /```json\n(.*?)```/s.exec(text.slice(index)) ?? [];
   return { line, shown: json.includes('…') ? undefined : JSON.parse(json) };
 });
-
-function send(line: string, url: string): Promise<Response> {
-  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain);
-  const headers = new Headers();
-  let method: string | undefined;
-  let body: string | undefined;
-  let target = '';
-  for (let next = words.shift(); next !== undefined; next = words.shift()) {
-    if (next === '-X') method = words.shift();
-    else if (next === '-d') body = words.shift();
-    else if (next === '-H') headers.append(...((words.shift() ?? '').split(': ') as [string, string]));
-    else target = next;
-  }
-  method ??= body === undefined ? 'GET' : 'POST';
-  return fetch(target.replace('http://127.0.0.1:3500', url), {
-    method,
-    headers,
-    ...(body === undefined ? {} : { body }),
-  });
-}
 
 /** The status of each example, and whether its answer is the JSON that the document shows next. */
 const EXPECTED: readonly (readonly [path: RegExp, status: number, isShown?: true])[] = [
@@ -77,7 +58,7 @@ test('every request of docs/http-api.md is answered as it says', async () => {
   expect(examples.map(({ line }) => line)).toEqual(EXPECTED.map(([path]) => expect.stringMatching(path)));
   for (const [index, { line, shown }] of examples.entries()) {
     const [, status, isShown] = EXPECTED[index] ?? [];
-    const response = await send(line, server.url);
+    const response = await sendCurl(line, server.url);
     const body = await response.text();
     expect([line, response.status, body]).toEqual([line, status, expect.anything()]);
     if (isShown) expect(JSON.parse(body)).toEqual(shown);
@@ -100,7 +81,7 @@ test('a subscriber receives the event that docs/http-api.md shows', async () => 
   });
   await sidecar.start();
   await using server = await listen(nodeHandler(sidecar));
-  await send(examples[1]?.line ?? '', server.url);
+  await sendCurl(examples[1]?.line ?? '', server.url);
   await expect.poll(() => received.length).toBe(1);
   const changing = { id: expect.any(String), time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) };
   expect(JSON.parse(received[0] ?? '')).toEqual({ ...JSON.parse(shown), ...changing });
