@@ -163,6 +163,8 @@ export {
 } from './blocks/workflow/model/failure.ts';
 export type {
   WorkflowHistoryEvent,
+  WorkflowHistoryResult,
+  WorkflowInstanceInfo,
   WorkflowMissingCode,
   WorkflowState,
   WorkflowStatus,

@@ -100,6 +100,39 @@ describe('workflows', () => {
     compiles(async (_sidecar, ctx) => expectTypeOf(await ctx.callActivity(half, 4)).toBeNumber());
   });
 
+  test('the status of an instance tells what it has, and the type of an event what that has', () => {
+    compiles(async ({ workflows }) => {
+      const state = await workflows.run(checkout, 'order-1').ended();
+      if (state.status === 'COMPLETED') expectTypeOf(state.output).toEqualTypeOf<Sent>();
+      if (state.status === 'FAILED') expectTypeOf(state.failure.message).toBeString();
+      const { status, output, failure } = state;
+      if (status === 'RUNNING') expectTypeOf(output).toEqualTypeOf<undefined>();
+      if (status === 'FAILED') expectTypeOf(failure.errorType).toBeString();
+      // @ts-expect-error: it may not have completed
+      state.output.id;
+      for (const event of await workflows.history('order-1')) {
+        if (event.type === 'timerCreated') expectTypeOf(event.dueAt).toBeNumber();
+        if (event.type === 'activityFailed') expectTypeOf(event.failure.message).toBeString();
+        // @ts-expect-error: not every event has a name
+        event.name;
+      }
+    });
+  });
+
+  test('a custom status has the type of the context', () => {
+    const steps = defineWorkflow('steps', async (ctx: WorkflowContext<{ done: number; at: Date }>, total: number) => {
+      ctx.setCustomStatus({ done: total, at: new Date(ctx.now()) });
+      // @ts-expect-error: not of the type
+      ctx.setCustomStatus('half');
+      return total;
+    });
+    compiles(async ({ workflows }) => {
+      const { customStatus } = await (await workflows.start(steps, 3)).state();
+      expectTypeOf(customStatus).toEqualTypeOf<{ done: number; at: string } | undefined>();
+      expectTypeOf((await workflows.run(checkout, 'order-1').state()).customStatus).toBeUnknown();
+    });
+  });
+
   test('a schema makes of an input what the code takes', () => {
     const input = z.object({ at: z.coerce.date() });
     const when = defineActivity('when', { input }, async ({ at }) => at);

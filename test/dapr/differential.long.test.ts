@@ -185,5 +185,5 @@ function oneAtATime(step: Step): Step {
 function endsOf(history: readonly object[]): readonly string[] {
   return (history as readonly WorkflowHistoryEvent[])
     .filter(({ type }) => /Completed|Failed|Fired/.test(type))
-    .map(({ type, sequence }) => `${type.replace(/Completed|Failed|Fired/, '')} ${sequence}`);
+    .map((event) => `${event.type.replace(/Completed|Failed|Fired/, '')} ${Reflect.get(event, 'sequence')}`);
 }

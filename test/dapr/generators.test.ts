@@ -201,7 +201,7 @@ describe('programs', () => {
     await run(world, 'extras');
     const { output } = await world.pass('1m');
     expect(output).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), true, true, 'EventTimeoutError']);
-    const attempts = (await world.history()).filter(({ type }) => type === 'activityScheduled');
+    const attempts = (await world.history()).filter((event) => event.type === 'activityScheduled');
     expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
   });
 

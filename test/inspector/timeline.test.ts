@@ -9,7 +9,10 @@ async function timelineIn(world: WorkflowWorld): Promise<Timeline> {
   const instance = await world.settle();
   return timelineOf(
     instance,
-    (await world.history()).map(({ data: _data, ...event }, index) => ({ ...event, index })),
+    (await world.history()).map((event, index) => {
+      const { data: _data, ...shown } = { data: undefined, ...event };
+      return { ...shown, index };
+    }),
   );
 }
 

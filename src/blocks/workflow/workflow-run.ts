@@ -63,7 +63,7 @@ export class WorkflowFailedError extends SidecarError {
  * ```
  * @public
  */
-export class WorkflowRun<Input = unknown, Output = unknown> {
+export class WorkflowRun<Input = unknown, Output = unknown, Status = unknown> {
   /** The ID of the instance. */
   readonly instanceId: string;
   readonly #service: WorkflowService;
@@ -96,8 +96,7 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
   async result(options?: WorkflowWaitOptions): Promise<Output> {
     const state = await this.ended(options);
     if (state.status !== 'COMPLETED') throw new WorkflowFailedError(state);
-    // An output of `undefined` is of the type, then.
-    return state.output as Output;
+    return state.output;
   }
 
   /**
@@ -106,7 +105,7 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
    *
    * @throws SidecarError as `result`.
    */
-  async ended(options?: WorkflowWaitOptions): Promise<WorkflowState<Input, Output>> {
+  async ended(options?: WorkflowWaitOptions): Promise<WorkflowState<Input, Output, Status>> {
     return this.#stateOf(await this.#service.waitForCompletion(this.instanceId, options));
   }
 
@@ -115,11 +114,11 @@ export class WorkflowRun<Input = unknown, Output = unknown> {
    *
    * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_INVALID_ARGUMENT` if the instance runs another workflow.
    */
-  async state(): Promise<WorkflowState<Input, Output>> {
+  async state(): Promise<WorkflowState<Input, Output, Status>> {
     return this.#stateOf(await this.#service.view(this.instanceId));
   }
 
-  #stateOf(view: InstanceView): WorkflowState<Input, Output> {
+  #stateOf(view: InstanceView): WorkflowState<Input, Output, Status> {
     if (this.#name === undefined || view.name === this.#name) return stateOf(view);
     const [id, name, expected] = [this.instanceId, view.name, this.#name].map((text) => JSON.stringify(text));
     throw new SidecarError(

@@ -11,7 +11,7 @@ import type { HostPeer } from './forwarding/call.ts';
 import { Forwarding, type ThroughStore } from './forwarding/forwarding.ts';
 import type { InboundCallsDeps } from './forwarding/inbound-calls.ts';
 import type { WorkflowStartOptions } from './model/definition.ts';
-import { type InstanceView, isFinished, type WorkflowHistoryEvent } from './model/instance.ts';
+import { type HistoryEventText, type InstanceView, isFinished, type WorkflowHistoryEvent } from './model/instance.ts';
 import { canBeInstanceId, newInstanceId } from './model/instance-id.ts';
 import { notFound } from './model/not-found.ts';
 import { type Payload, textOfValue } from './model/payload.ts';
@@ -25,7 +25,7 @@ import { sendEvent } from './operations/send.ts';
 import { Waits } from './operations/waits.ts';
 import type { InstanceWork, OutsideEvent } from './operations/work.ts';
 import { WorkflowLayout } from './storage/layout.ts';
-import { type HistoryEventText, historyOf, historyTextOf } from './storage/render-history.ts';
+import { historyOf, historyTextOf } from './storage/render-history.ts';
 import { viewOf } from './storage/render-instance.ts';
 
 /** The dependencies of a {@link WorkflowService}. */

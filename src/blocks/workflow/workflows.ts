@@ -121,12 +121,12 @@ export class Workflows extends WorkflowBulk {
    * console.log(run.instanceId, await run.result());
    * ```
    */
-  async start<Input, Output>(
-    workflow: WorkflowLike<Input, Output>,
+  async start<Input, Output, Status>(
+    workflow: WorkflowLike<Input, Output, Status>,
     ...rest: undefined extends Input
       ? [input?: Input, options?: WorkflowStartOptions]
       : [input: Input, options?: WorkflowStartOptions]
-  ): Promise<WorkflowRun<Jsonify<Input>, Jsonify<Output>>>;
+  ): Promise<WorkflowRun<Jsonify<Input>, Jsonify<Output>, Jsonify<Status>>>;
   /** Starts an instance of the workflow that is registered under a name. */
   async start(name: string, input?: unknown, options?: WorkflowStartOptions): Promise<WorkflowRun>;
   async start(workflow: WorkflowLike | string, input?: unknown, options?: WorkflowStartOptions): Promise<WorkflowRun> {
@@ -148,10 +148,10 @@ export class Workflows extends WorkflowBulk {
    * console.log(receipt);
    * ```
    */
-  run<Input, Output>(
-    workflow: WorkflowLike<Input, Output>,
+  run<Input, Output, Status>(
+    workflow: WorkflowLike<Input, Output, Status>,
     instanceId: string,
-  ): WorkflowRun<Jsonify<Input>, Jsonify<Output>>;
+  ): WorkflowRun<Jsonify<Input>, Jsonify<Output>, Jsonify<Status>>;
   /** An instance of any workflow. */
   run(instanceId: string): WorkflowRun;
   run(first: WorkflowLike | string, instanceId?: string): WorkflowRun {

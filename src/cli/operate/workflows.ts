@@ -1,6 +1,6 @@
-import type { WorkflowState } from '../../index.ts';
 import type {
   HistoryEventInfo,
+  InstanceInfo,
   InstanceReply,
   StartBody,
   WorkflowReply,
@@ -16,9 +16,7 @@ import type { Column } from './table.ts';
 import { instant, lasting, relative } from './text.ts';
 import { bulk, filterOf, isOver } from './workflow-bulk.ts';
 
-type Instance = Omit<WorkflowState, 'input' | 'output'>;
-
-const STYLES: Readonly<Partial<Record<WorkflowState['status'], Style>>> = {
+const STYLES: Readonly<Partial<Record<InstanceInfo['status'], Style>>> = {
   COMPLETED: 'green',
   FAILED: 'red',
   TERMINATED: 'yellow',
@@ -41,7 +39,7 @@ async function list(call: Call): Promise<void> {
   call.more(reply.cursor);
 }
 
-function columnsOf({ now, isStopped }: Call): readonly Column<Instance>[] {
+function columnsOf({ now, isStopped }: Call): readonly Column<InstanceInfo>[] {
   return [
     { title: 'ID', of: ({ instanceId }) => instanceId },
     { title: 'NAME', of: ({ name }) => name, isLong: true },
@@ -56,16 +54,16 @@ function columnsOf({ now, isStopped }: Call): readonly Column<Instance>[] {
   ];
 }
 
-function moreOf({ failure, customStatus }: Instance): string | undefined {
+function moreOf({ failure, customStatus }: InstanceInfo): string | undefined {
   return failure === undefined ? customStatus : `${failure.errorType}: ${failure.message}`;
 }
 
 /** Of a stopped application nothing has its code. */
-function waitsForCode({ missingCode }: Instance): string | undefined {
+function waitsForCode({ missingCode }: InstanceInfo): string | undefined {
   return missingCode && `waits for the code of ${missingCode.map(({ kind, name }) => `${kind} ${name}`).join(', ')}`;
 }
 
-function waitsForEvents({ awaitedEvents }: Instance): string | undefined {
+function waitsForEvents({ awaitedEvents }: InstanceInfo): string | undefined {
   return awaitedEvents && `waits for event ${awaitedEvents.join(', ')}`;
 }
 
@@ -94,7 +92,7 @@ async function show(call: Call): Promise<void> {
   });
 }
 
-function childLine({ instanceId, name, status }: Instance): string {
+function childLine({ instanceId, name, status }: InstanceInfo): string {
   return `${instanceId} ${name} ${status}`;
 }
 

@@ -1,7 +1,15 @@
-import type { WorkflowHistoryEvent, WorkflowState, WorkflowStatus } from '../../index.ts';
+import type { WorkflowFailure, WorkflowHistoryEvent, WorkflowInstanceInfo, WorkflowStatus } from '../../index.ts';
 import type { PayloadView } from './apps.ts';
 
-export type { WorkflowFailure, WorkflowState } from '../../index.ts';
+export type { WorkflowFailure } from '../../index.ts';
+
+/** An instance without its input and output. */
+export interface InstanceInfo extends Omit<WorkflowInstanceInfo, 'input' | 'customStatus'> {
+  readonly status: WorkflowStatus;
+  readonly failure?: WorkflowFailure | undefined;
+  /** As text: JSON, unless it is a text. */
+  readonly customStatus?: string;
+}
 
 /** The filter of `GET workflows` and the bulk actions. */
 export interface WorkflowFilterBody {
@@ -15,23 +23,34 @@ export interface WorkflowFilterBody {
 /** `GET workflows?status=&name=&prefix=&since=&parentId=&cursor=&limit=&reverse=` (`status` separated by commas) */
 export interface WorkflowsReply {
   /** Without inputs and outputs. */
-  readonly instances: readonly Omit<WorkflowState, 'input' | 'output'>[];
+  readonly instances: readonly InstanceInfo[];
   readonly cursor?: string;
 }
 
 /** `GET workflows/one?instanceId=` */
 export interface WorkflowReply {
-  readonly instance: Omit<WorkflowState, 'input' | 'output'>;
+  readonly instance: InstanceInfo;
   readonly input?: PayloadView;
   readonly output?: PayloadView;
   /** Its history without data, the earliest first: at most 10,000 events. */
   readonly history: readonly HistoryEventInfo[];
   readonly isHistoryCut: boolean;
   /** The instances that it has started, at most 100. */
-  readonly children: readonly Omit<WorkflowState, 'input' | 'output'>[];
+  readonly children: readonly InstanceInfo[];
 }
 
-export interface HistoryEventInfo extends Omit<WorkflowHistoryEvent, 'data'> {
+/** An event, with what events of its type have. */
+export interface HistoryEventInfo {
+  readonly type: WorkflowHistoryEvent['type'];
+  readonly at: number;
+  readonly sequence?: number;
+  readonly name?: string;
+  readonly attempt?: number;
+  readonly activityId?: number;
+  readonly durationMs?: number;
+  readonly instanceId?: string;
+  readonly dueAt?: number;
+  readonly failure?: WorkflowFailure;
   /** The place in the history, from 0. */
   readonly index: number;
   /** At most 2 KiB of it; absent if there is none. */

@@ -5,6 +5,7 @@ import type {
   HistoryEventInfo,
   HistoryEventReply,
   InstanceBody,
+  InstanceInfo,
   InstanceReply,
   RaiseEventBody,
   RerunBody,
@@ -34,8 +35,6 @@ export function workflowRoutes(views: PayloadViews): readonly ApiRoute[] {
   ];
 }
 
-type ShownInstance = Omit<WorkflowState, 'input' | 'output'>;
-
 async function listWorkflows({ workflows }: Sidecar, query: Query): Promise<WorkflowsReply> {
   const options = {
     status: query.someOf('status', STATUSES),
@@ -51,8 +50,9 @@ async function listWorkflows({ workflows }: Sidecar, query: Query): Promise<Work
   return { instances: instances.map(withoutPayloads), ...rest };
 }
 
-function withoutPayloads({ input: _input, output: _output, ...rest }: WorkflowState): ShownInstance {
-  return rest;
+function withoutPayloads({ input: _input, output: _output, customStatus, ...rest }: WorkflowState): InstanceInfo {
+  if (customStatus === undefined) return rest;
+  return { ...rest, customStatus: typeof customStatus === 'string' ? customStatus : JSON.stringify(customStatus) };
 }
 
 async function readWorkflow({ workflows }: Sidecar, id: string, views: PayloadViews): Promise<WorkflowReply> {

@@ -46,7 +46,7 @@ describe('an activity that takes longer than its time limit', () => {
     await world.sidecar.workflows.start('flow', undefined, { instanceId: 'one' });
     await world.clock.advance('1m');
     await world.settle();
-    const failures = (await world.history()).filter(({ type }) => type === 'activityFailed');
+    const failures = (await world.history()).filter((event) => event.type === 'activityFailed');
     const failure = { errorType: 'ActivityTimeoutError', message: 'no result within 3000 ms' };
     expect(failures.map((event) => event.failure)).toEqual([failure, failure]);
   });

@@ -56,7 +56,9 @@ describe('jitter', () => {
     await world.clock.settled();
     // A replay gets the same instants.
     const timers = (): Promise<readonly (number | undefined)[]> =>
-      Promise.all(ids.map(async (id) => (await world.history(id)).find(({ type }) => type === 'timerCreated')?.dueAt));
+      Promise.all(
+        ids.map(async (id) => (await world.history(id)).find((event) => event.type === 'timerCreated')?.dueAt),
+      );
     const planned = await timers();
     await world.restart();
     await world.clock.advance('10s');
@@ -121,7 +123,7 @@ describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
     await using world = await retryWorld(kind);
     const policy = { maxRetries: 4, delay: 0, factor: 1e200 };
     expect((await world.run('trying', { failures: 4, policy })).output).toBe('succeeded at 5');
-    const delays = (await world.history()).filter(({ type }) => type === 'timerCreated').map(({ dueAt }) => dueAt);
+    const delays = (await world.history()).filter((event) => event.type === 'timerCreated').map(({ dueAt }) => dueAt);
     expect(delays).toEqual(Array(4).fill(world.clock.now()));
   });
 

@@ -101,8 +101,8 @@ describe('history', () => {
     expect((await world.pass('2m')).status).toBe('COMPLETED');
     await world.restart();
     const shown = (await world.history()).map(
-      ({ type, sequence, activityId, attempt, durationMs }) =>
-        `${type} ${[sequence, activityId, attempt, durationMs].map((part) => part ?? '-').join(' ')}`,
+      (event) =>
+        `${event.type} ${['sequence', 'activityId', 'attempt', 'durationMs'].map((field) => Reflect.get(event, field) ?? '-').join(' ')}`,
     );
     expect(shown).toEqual([
       'started - - - -',

@@ -22,7 +22,7 @@ import type {
 } from '../model/definition.ts';
 import { failureOf } from '../model/failure.ts';
 import { checkInstanceId } from '../model/instance-id.ts';
-import { type Payload, textOfValue, valueOfText } from '../model/payload.ts';
+import { type Payload, textOfStatus, textOfValue, valueOfText } from '../model/payload.ts';
 import { taskRetryOf } from '../model/retry.ts';
 import type { Execution, Program, Task } from '../replay/execution.ts';
 import { DurablePromise } from './durable-promise.ts';
@@ -72,8 +72,6 @@ function end(execution: Execution, output: unknown): void {
 class Continued extends Error {
   override readonly name = 'Continued';
 }
-
-const MAX_STATUS_LENGTH = 64 * 1024;
 
 const NO_OPTIONS = Object.freeze({});
 const ACTIVITY_FIELDS = fieldNames<CallActivityOptions>({ retry: true, timeout: true });
@@ -189,13 +187,8 @@ class AsyncContext implements WorkflowContext {
     return this.#execution.random();
   }
 
-  setCustomStatus(status: string): void {
-    if (typeof status !== 'string' || status.length > MAX_STATUS_LENGTH)
-      throw new SidecarError(
-        'ERR_INVALID_ARGUMENT',
-        `custom status must be a string of at most ${MAX_STATUS_LENGTH} characters`,
-      );
-    this.#execution.setCustomStatus(status);
+  setCustomStatus(status: unknown): void {
+    this.#execution.setCustomStatus(textOfStatus(status));
   }
 
   continueAsNew(input?: unknown, options: ContinueAsNewOptions = {}): never {

@@ -51,7 +51,7 @@ export interface MapOptions {
  *
  * @public
  */
-export interface WorkflowContext {
+export interface WorkflowContext<Status = unknown> {
   /** The ID of this instance. */
   readonly instanceId: string;
   /** The name of this workflow. */
@@ -162,8 +162,11 @@ export interface WorkflowContext {
   /** A number from 0 (inclusive) to 1 (exclusive), the same in every replay. Use it instead of `Math.random()`. */
   random(): number;
 
-  /** Sets a status text that the instance's state shows. At most 64 KiB. */
-  setCustomStatus(status: string): void;
+  /**
+   * Sets a status that the state of the instance shows: any JSON value, of at most 64 Ki characters of JSON. Its type is
+   * that of the context: `async (ctx: WorkflowContext<{ done: number }>, input: Order) => …`.
+   */
+  setCustomStatus(status: Status): void;
   /**
    * Ends this run and starts again with another input and an empty history: `return ctx.continueAsNew(next)`.
    *

@@ -36,19 +36,19 @@ export type ActivityFunction<Input = never, Output = unknown> = (
 ) => Output | Promise<Output>;
 
 /** The code of a workflow: it must be deterministic when it is replayed over the same history. @public */
-export type WorkflowFunction<Input = never, Output = unknown> = (
-  context: WorkflowContext,
+export type WorkflowFunction<Input = never, Output = unknown, Status = unknown> = (
+  context: WorkflowContext<Status>,
   input: Input,
 ) => Output | Promise<Output>;
 
 /** A named workflow. Made by {@link defineWorkflow}. @public */
-export interface WorkflowDefinition<Input = never, Output = unknown> {
+export interface WorkflowDefinition<Input = never, Output = unknown, Status = unknown> {
   /** `workflow`. */
   readonly kind: 'workflow';
   /** The name under which instances are stored. */
   readonly name: string;
   /** The code. */
-  readonly run: WorkflowFunction<Input, Output>;
+  readonly run: WorkflowFunction<Input, Output, Status>;
 }
 
 /** A named activity. Made by `defineActivity`. @public */
@@ -73,9 +73,9 @@ export interface ActivityOptions<Input = unknown, Parsed = Input, Result = unkno
 }
 
 /** A workflow in a call: its definition or its function. @public */
-export type WorkflowLike<Input = never, Output = unknown> =
-  | WorkflowDefinition<Input, Output>
-  | WorkflowFunction<Input, Output>;
+export type WorkflowLike<Input = never, Output = unknown, Status = unknown> =
+  | WorkflowDefinition<Input, Output, Status>
+  | WorkflowFunction<Input, Output, Status>;
 
 /** An activity in a call: its definition or its function. @public */
 export type ActivityLike<Input = never, Output = unknown> =
@@ -106,10 +106,10 @@ export interface Replacement extends Disposable {
  * code that is no function.
  * @public
  */
-export function defineWorkflow<Input = undefined, Output = unknown>(
+export function defineWorkflow<Input = undefined, Output = unknown, Status = unknown>(
   name: string,
-  run: WorkflowFunction<Input, Output>,
-): WorkflowDefinition<JsonInput<Input>, Output> {
+  run: WorkflowFunction<Input, Output, Status>,
+): WorkflowDefinition<JsonInput<Input>, Output, Status> {
   checkName('workflow', name);
   checkFunction(run, `the code of workflow ${JSON.stringify(name)}`);
   return { kind: 'workflow', name, run };

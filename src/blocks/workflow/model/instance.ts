@@ -28,26 +28,20 @@ export interface WorkflowMissingCode {
   readonly name: string;
 }
 
-/** The state of an instance. @public */
-export interface WorkflowState<Input = unknown, Output = unknown> {
+/** An instance, whatever its status. @public */
+export interface WorkflowInstanceInfo<Input = unknown, Status = unknown> {
   /** Its ID. */
   readonly instanceId: string;
   /** The workflow that it runs. */
   readonly name: string;
-  /** Its status. */
-  readonly status: WorkflowStatus;
   /** When it was started, in milliseconds since 1970. */
   readonly createdAt: number;
   /** The time of its last turn, in milliseconds since 1970. */
   readonly lastUpdatedAt: number;
   /** The input of its start, or of its last `continueAsNew`; absent for `undefined`. */
   readonly input?: Input;
-  /** The output, for `COMPLETED`; also for `TERMINATED` if one was given. */
-  readonly output?: Output;
-  /** Why it failed, for `FAILED`. */
-  readonly failure?: WorkflowFailure;
-  /** The status text that the workflow has set. */
-  readonly customStatus?: string;
+  /** What the workflow has set with `setCustomStatus`. */
+  readonly customStatus?: Status;
   /**
    * Code that it waits for; absent if it waits for none. The process that the instance belongs to knows it at once, all
    * others of the application after about a second.
@@ -66,55 +60,102 @@ export interface WorkflowState<Input = unknown, Output = unknown> {
   readonly rerunOf?: string;
 }
 
+/**
+ * The state of an instance. Its `status` tells what else there is: one that is `COMPLETED` has its `output`, one that is
+ * `FAILED` has its `failure`, and one that is `TERMINATED` has the `output` that it was given, if any.
+ *
+ * @public
+ */
+export type WorkflowState<Input = unknown, Output = unknown, Status = unknown> = WorkflowInstanceInfo<Input, Status> &
+  (
+    | {
+        readonly status: 'PENDING' | 'RUNNING' | 'SUSPENDED' | 'CANCELED';
+        readonly output?: undefined;
+        readonly failure?: undefined;
+      }
+    | { readonly status: 'COMPLETED'; readonly output: Output; readonly failure?: undefined }
+    | { readonly status: 'FAILED'; readonly failure: WorkflowFailure; readonly output?: undefined }
+    | { readonly status: 'TERMINATED'; readonly output?: unknown; readonly failure?: undefined }
+  );
+
 /** The reason why an instance waits, as far as this process knows it. */
-export type InstanceWaits = Pick<WorkflowState, 'missingCode' | 'awaitedEvents' | 'unreadEvents'>;
+export type InstanceWaits = Pick<WorkflowInstanceInfo, 'missingCode' | 'awaitedEvents' | 'unreadEvents'>;
 
 /** An instance with its payloads as text. */
-export interface InstanceView extends Omit<WorkflowState, 'input' | 'output'> {
+export interface InstanceView extends Omit<WorkflowInstanceInfo, 'input' | 'customStatus'> {
+  readonly status: WorkflowStatus;
   readonly input: Payload;
   readonly output: Payload;
+  readonly failure?: WorkflowFailure | undefined;
+  readonly customStatus?: string;
 }
 
-/** One event of an instance's history. @public */
-export interface WorkflowHistoryEvent {
-  /** The type of the event. */
-  readonly type:
-    | 'started'
-    | 'activityScheduled'
-    | 'activityCompleted'
-    | 'activityFailed'
-    | 'timerCreated'
-    | 'timerFired'
-    | 'childStarted'
-    | 'childCompleted'
-    | 'childFailed'
-    | 'eventRaised'
-    | 'patched'
-    | 'suspended'
-    | 'resumed'
-    | 'cancelRequested'
-    | 'terminated';
-  /** The time of the turn that recorded it, in milliseconds since 1970. */
-  readonly at: number;
+/** A result in a history. @public */
+export interface WorkflowHistoryResult {
   /** The number of the action that it belongs to. */
-  readonly sequence?: number;
-  /** The name of the activity, workflow, event or patch. */
-  readonly name?: string;
-  /** The attempt under a retry policy, from 1. */
-  readonly attempt?: number;
-  /** The number of the call of an activity: `sequence` of its first attempt. */
-  readonly activityId?: number;
+  readonly sequence: number;
   /**
-   * Of a result: the milliseconds between the turn that made the action and the turn that recorded the result. So it
-   * includes the time that the action waited to begin.
+   * The milliseconds between the turn that made the action and the turn that recorded the result. So it includes the
+   * time that the action waited to begin.
    */
   readonly durationMs?: number;
-  /** The instance ID of a child. */
+}
+
+/**
+ * One event of an instance's history; its `type` tells what else there is. `at` is the time of the turn that recorded it,
+ * `dueAt` when a timer is due, both in milliseconds since 1970. `sequence` is the number of an action, and `activityId`
+ * that of a call of an activity: `sequence` of its first attempt. `attempt` counts from 1. `data` are the input, result
+ * or data of an event, if any.
+ *
+ * @public
+ */
+export type WorkflowHistoryEvent = { readonly at: number } & (
+  | { readonly type: 'started' | 'terminated'; readonly data?: unknown }
+  | {
+      readonly type: 'activityScheduled';
+      readonly sequence: number;
+      readonly activityId: number;
+      readonly name: string;
+      readonly attempt: number;
+      readonly data?: unknown;
+    }
+  | ({
+      readonly type: 'activityCompleted';
+      readonly activityId: number;
+      readonly data?: unknown;
+    } & WorkflowHistoryResult)
+  | ({
+      readonly type: 'activityFailed';
+      readonly activityId: number;
+      readonly failure: WorkflowFailure;
+    } & WorkflowHistoryResult)
+  | { readonly type: 'timerCreated'; readonly sequence: number; readonly dueAt: number }
+  | ({ readonly type: 'timerFired' } & WorkflowHistoryResult)
+  | {
+      readonly type: 'childStarted';
+      readonly sequence: number;
+      readonly name: string;
+      readonly instanceId: string;
+      readonly data?: unknown;
+    }
+  | ({ readonly type: 'childCompleted'; readonly data?: unknown } & WorkflowHistoryResult)
+  | ({ readonly type: 'childFailed'; readonly failure: WorkflowFailure } & WorkflowHistoryResult)
+  | { readonly type: 'eventRaised'; readonly name: string; readonly data?: unknown }
+  | { readonly type: 'patched'; readonly name: string }
+  | { readonly type: 'suspended' | 'resumed' | 'cancelRequested' }
+);
+
+/** An event of a history with its data as text, and with what events of its type have. */
+export interface HistoryEventText {
+  readonly type: WorkflowHistoryEvent['type'];
+  readonly at: number;
+  readonly sequence?: number;
+  readonly name?: string;
+  readonly attempt?: number;
+  readonly activityId?: number;
+  readonly durationMs?: number;
   readonly instanceId?: string;
-  /** When a timer is due, in milliseconds since 1970. */
   readonly dueAt?: number;
-  /** The input, result or event data, if any. */
-  readonly data?: unknown;
-  /** Why it failed. */
+  readonly data: Payload;
   readonly failure?: WorkflowFailure;
 }

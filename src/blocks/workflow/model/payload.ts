@@ -36,3 +36,29 @@ export function valueOfText(text: Payload): unknown {
     return text;
   }
 }
+
+/** The longest custom status. */
+export const MAX_STATUS_LENGTH = 64 * 1024;
+
+/**
+ * Encodes a custom status. Text is kept as it is, as the HTTP API shows it, unless it would be read as JSON.
+ *
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for a value that has no JSON form or is too long.
+ */
+export function textOfStatus(status: unknown): string {
+  const isPlain = typeof status === 'string' && statusOfText(status) === status;
+  const text = isPlain ? status : textOfValue(status, 'the custom status');
+  if (text === undefined) throw invalidStatus('is undefined: expected JSON, such as null');
+  if (text.length > MAX_STATUS_LENGTH)
+    throw invalidStatus(`has ${text.length} characters: expected at most ${MAX_STATUS_LENGTH}`);
+  return text;
+}
+
+/** Decodes a custom status. */
+export function statusOfText(text: string): unknown {
+  return text === '' ? text : valueOfText(text);
+}
+
+function invalidStatus(problem: string): SidecarError {
+  return new SidecarError('ERR_INVALID_ARGUMENT', `the custom status ${problem}`);
+}

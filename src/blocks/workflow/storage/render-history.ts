@@ -1,14 +1,11 @@
 import { isAction } from '../model/event-table.ts';
 import type { HistoryEvent, Turn } from '../model/events.ts';
-import type { WorkflowHistoryEvent } from '../model/instance.ts';
+import type { HistoryEventText, WorkflowHistoryEvent } from '../model/instance.ts';
 import { canBeInstanceId } from '../model/instance-id.ts';
 import { notFound } from '../model/not-found.ts';
-import { type Payload, valueOfText } from '../model/payload.ts';
+import { valueOfText } from '../model/payload.ts';
 import { payloadOf } from './codec.ts';
 import type { InstanceStore } from './instance-store.ts';
-
-/** An event with its data as text. */
-export type HistoryEventText = Omit<WorkflowHistoryEvent, 'data'> & { readonly data: Payload };
 
 /**
  * The history of an instance, for display.
@@ -19,7 +16,8 @@ export async function historyOf(store: InstanceStore, id: string): Promise<reado
   const events = await historyTextOf(store, id, Number.POSITIVE_INFINITY);
   return events.map(({ data: text, ...event }) => {
     const data = valueOfText(text);
-    return data === undefined ? event : { ...event, data };
+    // The events of each type have been rendered from stored ones, which have what the type says.
+    return (data === undefined ? event : { ...event, data }) as WorkflowHistoryEvent;
   });
 }
 
@@ -57,7 +55,7 @@ function callOf(
   event: HistoryEvent,
   at: number,
   begun: Map<number, Begun>,
-): Pick<WorkflowHistoryEvent, 'activityId' | 'durationMs'> | undefined {
+): Pick<HistoryEventText, 'activityId' | 'durationMs'> | undefined {
   if (!('sequence' in event)) return undefined;
   const { sequence } = event;
   if (isAction(event)) {

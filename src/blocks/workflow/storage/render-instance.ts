@@ -1,5 +1,5 @@
 import type { InstanceView, InstanceWaits, WorkflowState } from '../model/instance.ts';
-import { type Payload, valueOfText } from '../model/payload.ts';
+import { type Payload, statusOfText, valueOfText } from '../model/payload.ts';
 import type { InstanceRecord } from './record.ts';
 
 /** The view of an instance, with payloads as text. */
@@ -34,17 +34,32 @@ function addWaits(view: Mutable<InstanceWaits>, { missingCode, awaitedEvents, un
 /** Filled in one by one: every end of a workflow does that, and spreading each field costs several times as much. */
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** The state of an instance with its payloads parsed. Only the author of the workflow knows their types. */
-export function stateOf<Input, Output>(view: InstanceView): WorkflowState<Input, Output> {
+/**
+ * The state of an instance with its payloads parsed. Only the author of the workflow knows their types; what there is
+ * follows from the status.
+ */
+export function stateOf<Input, Output, Status>(view: InstanceView): WorkflowState<Input, Output, Status> {
   const { instanceId, name, status, createdAt, lastUpdatedAt, input, output } = view;
   const { failure, customStatus, parentId, rerunOf } = view;
-  const state: Mutable<WorkflowState> = { instanceId, name, status, createdAt, lastUpdatedAt };
+  const state: Mutable<Omit<InstanceView, 'input' | 'output' | 'customStatus'> & Values> = {
+    instanceId,
+    name,
+    status,
+    createdAt,
+    lastUpdatedAt,
+  };
   if (failure !== undefined) state.failure = failure;
-  if (customStatus !== undefined) state.customStatus = customStatus;
+  if (customStatus !== undefined) state.customStatus = statusOfText(customStatus);
   addWaits(state, view);
   if (parentId !== undefined) state.parentId = parentId;
   if (rerunOf !== undefined) state.rerunOf = rerunOf;
   if (input !== undefined) state.input = valueOfText(input);
   if (output !== undefined) state.output = valueOfText(output);
-  return state as WorkflowState<Input, Output>;
+  return state as WorkflowState<Input, Output, Status>;
+}
+
+interface Values {
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly customStatus?: unknown;
 }

@@ -1,4 +1,4 @@
-import type { HistoryEventInfo, WorkflowState } from '../../api/workflows.ts';
+import type { HistoryEventInfo, InstanceInfo } from '../../api/workflows.ts';
 
 /** The outcome of a bar: `unfinished` if the workflow has ended, or gone on, without its result. */
 export type Outcome = 'done' | 'failed' | 'pending' | 'unfinished';
@@ -47,7 +47,7 @@ export interface Timeline {
 }
 
 export type RowFilter = 'all' | 'failed' | 'pending';
-type Instance = Pick<WorkflowState, 'name' | 'status' | 'createdAt' | 'lastUpdatedAt'>;
+type Instance = Pick<InstanceInfo, 'name' | 'status' | 'createdAt' | 'lastUpdatedAt'>;
 
 /** The rows of a history, in the order of their first events. */
 export function timelineOf(instance: Instance, history: readonly HistoryEventInfo[]): Timeline {
@@ -67,7 +67,7 @@ export function rowsLike(rows: readonly Row[], filter: RowFilter): readonly Row[
 }
 
 /** Whether an instance has finished. */
-export function isOver(status: WorkflowState['status']): boolean {
+export function isOver(status: InstanceInfo['status']): boolean {
   return STATES[status] !== undefined;
 }
 
@@ -219,7 +219,7 @@ function barOf(kind: Row['kind'], { begin, result }: Attempt, end: End): Bar {
 }
 
 /** Of instances that are over. */
-const STATES: Readonly<Partial<Record<WorkflowState['status'], Outcome>>> = {
+const STATES: Readonly<Partial<Record<InstanceInfo['status'], Outcome>>> = {
   COMPLETED: 'done',
   FAILED: 'failed',
   TERMINATED: 'unfinished',

@@ -212,7 +212,7 @@ describe('what activities throw', () => {
       errorType: 'TaskFailedError',
       message: expect.stringContaining('too far'),
     });
-    const failed = (await world.history()).find(({ type }) => type === 'activityFailed');
+    const failed = (await world.history()).find((event) => event.type === 'activityFailed');
     expect(failed?.failure).toMatchObject({ errorType: 'RangeError', message: 'too far' });
   });
 });

@@ -210,11 +210,14 @@ class Disturbed {
 
 /** How many results each call has, and which turn is first. */
 function countsOf(history: readonly WorkflowHistoryEvent[]): object {
-  const calls = history.filter(({ type }) => type === 'activityScheduled' || type === 'childStarted');
+  const calls = history.filter((event) => event.type === 'activityScheduled' || event.type === 'childStarted');
   const results = calls.map(
     (call) =>
       history.filter(
-        ({ type, sequence }) => sequence === call.sequence && /^(activity|child)(Completed|Failed)$/.test(type),
+        (event) =>
+          /^(activity|child)(Completed|Failed)$/.test(event.type) &&
+          'sequence' in event &&
+          event.sequence === call.sequence,
       ).length,
   );
   const timers = history.filter(({ type }) => type === 'timerCreated').length;

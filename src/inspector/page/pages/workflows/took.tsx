@@ -1,11 +1,11 @@
 import { useComputed } from '@preact/signals';
-import type { WorkflowState } from '../../../api/workflows.ts';
+import type { InstanceInfo } from '../../../api/workflows.ts';
 import { duration } from '../../core/format.ts';
 import { now } from '../../core/visibility.ts';
 import { isOver } from '../../timeline/model.ts';
 
 interface TookProps {
-  readonly of: Pick<WorkflowState, 'status' | 'createdAt' | 'lastUpdatedAt'>;
+  readonly of: Pick<InstanceInfo, 'status' | 'createdAt' | 'lastUpdatedAt'>;
 }
 
 /** From the start to the end, or until now. */
