@@ -50,14 +50,14 @@ const url = await listen(api);
 
 await Promise.all([billing.start(), shop.start()]);
 
-const charged = await shop.invocation.invoke('billing', 'POST', 'charge', { body: { orderId: 1 } });
+const charged = await shop.invocation.invoke('billing', 'charge', { method: 'POST', body: { orderId: 1 } });
 console.log(`in code: ${charged.status} ${await charged.text()}`);
 
 const headers = { 'sidecar-app-id': 'billing', 'content-type': 'application/json' };
 const overHttp = await fetch(`${url}/charge`, { method: 'POST', headers, body: JSON.stringify({ orderId: 2 }) });
 console.log(`over HTTP: ${overHttp.status} ${await overHttp.text()}`);
 
-const denied = await shop.invocation.invoke('billing', 'DELETE', 'charge');
+const denied = await shop.invocation.invoke('billing', 'charge', { method: 'DELETE' });
 console.log(`not allowed: ${denied.status}`);
 denied.discard();
 

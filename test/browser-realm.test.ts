@@ -61,7 +61,7 @@ test("a sidecar calls its application and keeps messages in a browser's realm, a
   });
   await sidecar.start();
   await sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });
-  const reply = await sidecar.invocation.invoke('orders', 'POST', 'pay', { body: 'ten' });
+  const reply = await sidecar.invocation.invoke('orders', 'pay', { method: 'POST', body: 'ten' });
   expect({ status: reply.status, text: await reply.text() }).toEqual({ status: 200, text: '{}' });
   await expect.poll(() => bodies).toEqual(expect.arrayContaining([expect.stringContaining('"data":{"id":1}'), 'ten']));
   await sidecar.stop();

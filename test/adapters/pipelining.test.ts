@@ -67,6 +67,6 @@ test('a client that leaves takes its calls that have not begun with it', async (
   const begun = run.seen.sockets.size;
   await vi.waitFor(() => expect(run.world.sidecar.answers.underWay).toBe(0), 15_000);
   run.release();
-  await run.world.sidecar.invocation.invoke('shop', 'GET', 'last');
+  await run.world.sidecar.invocation.invoke('shop', 'last');
   expect([begun, run.seen.most]).toEqual([MAX_IN_FLIGHT, MAX_IN_FLIGHT]);
 });

@@ -37,7 +37,7 @@ async function answers(app: AppOptions): Promise<readonly string[]> {
   await sidecar.start();
   expect((await sidecar.metadata.get()).appConnectionProperties).toMatchObject({ port: 'port' in app && app.port });
   const calls = [Buffer.from('x'), Readable.from([Buffer.from('x')])].map(async (body) =>
-    (await sidecar.invocation.invoke('shop', 'POST', 'x', { body })).text(),
+    (await sidecar.invocation.invoke('shop', 'x', { method: 'POST', body })).text(),
   );
   return Promise.all(calls);
 }
@@ -63,7 +63,7 @@ describe.runIf(hasIPv6)('an application on ::1 only', () => {
     await using sidecar = new Sidecar({ appId: 'shop', app: { port } });
     await sidecar.start();
     const ask = async (): Promise<string> =>
-      (await sidecar.invocation.invoke('shop', 'POST', 'x', { body: 'x' })).text();
+      (await sidecar.invocation.invoke('shop', 'x', { method: 'POST', body: 'x' })).text();
     expect(await ask()).toBe(`127.0.0.1 for 127.0.0.1:${port}`);
     const closed = once(server, 'close');
     server.close().closeAllConnections();
@@ -80,5 +80,5 @@ test('an application that is at neither address fails with the first', async () 
   await using sidecar = new Sidecar({ appId: 'shop', app: { port } });
   await sidecar.start();
   expect(await accepts(port)).toBe(false);
-  await expect(sidecar.invocation.invoke('shop', 'GET', 'x')).rejects.toThrow(`ECONNREFUSED 127.0.0.1:${port}`);
+  await expect(sidecar.invocation.invoke('shop', 'x')).rejects.toThrow(`ECONNREFUSED 127.0.0.1:${port}`);
 });

@@ -33,8 +33,8 @@ async function playSecond(world: World, clock: SceneClock, second: number): Prom
   if (second % 7 === 3) await world.order({ id: 7000 + second, price: 49.5, isFlaky: second % 2 === 0 });
   if (second % 31 === 30) await world.order({ id: 7000 + second, price: '4O.00' });
   if (second % 5 === 4) {
-    await shop.invocation.invoke('billing', 'POST', 'charge', { body: { order: 7000 + second } });
-    await shop.invocation.invoke('carrier', second % 15 === 14 ? 'POST' : 'GET', `parcels/${second}`);
+    await shop.invocation.invoke('billing', 'charge', { method: 'POST', body: { order: 7000 + second } });
+    await shop.invocation.invoke('carrier', `parcels/${second}`, { method: second % 15 === 14 ? 'POST' : 'GET' });
     clock.spend(9);
   }
   if (second % 12 === 5) await billing.pubsub.publish('ledger', 'invoices', { total: second });

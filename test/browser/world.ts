@@ -187,9 +187,9 @@ export class World implements AsyncDisposable {
     await this.#fillWorkflows();
     await this.#fillStores();
     const { invocation } = this.shop;
-    await invocation.invoke('billing', 'POST', 'charge', { body: { order: 1 } });
-    await invocation.invoke('carrier', 'GET', 'parcels/1');
-    await invocation.invoke('carrier', 'POST', 'parcels');
+    await invocation.invoke('billing', 'charge', { method: 'POST', body: { order: 1 } });
+    await invocation.invoke('carrier', 'parcels/1');
+    await invocation.invoke('carrier', 'parcels', { method: 'POST' });
   }
 
   async #fillPubSub(): Promise<void> {

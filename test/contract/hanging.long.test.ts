@@ -91,7 +91,7 @@ const HANGING: readonly (readonly [what: string, hanging: Hanging])[] = [
     {
       options: { app: { fetch: silent } },
       hang: async (sidecar) => {
-        sidecar.invocation.invoke('shop', 'POST', 'pay').catch(() => undefined);
+        sidecar.invocation.invoke('shop', 'pay', { method: 'POST' }).catch(() => undefined);
       },
       culprit: 'invocation POST /pay',
     },

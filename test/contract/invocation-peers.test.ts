@@ -113,7 +113,7 @@ describe.each(['sidecar', 'dapr'] as const)('policies of an application, on wire
 
   test('an application that calls itself has the policies of its own ID', async () => {
     await using world = await startInvocation({ wire, resiliency: BREAKER, callee: fails });
-    const send = () => world.sidecar.invocation.invoke('shop', 'POST', 'charge').then(({ status }) => status);
+    const send = () => world.sidecar.invocation.invoke('shop', 'charge', { method: 'POST' }).then(({ status }) => status);
     expect(await send()).toBe(500);
     await expect(send()).rejects.toThrow('circuit breaker is open');
     expect(world.app.list).toHaveLength(1);
@@ -147,7 +147,7 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
       });
     }
     for (const path of ['/', '//', '/?x=1']) {
-      const reply = await world.shop.sidecar.invocation.invoke('billing', 'GET', path);
+      const reply = await world.shop.sidecar.invocation.invoke('billing', path);
       const { last } = world.billing.app;
       expect([reply.status, last.path, last.headers]).toEqual([201, path, expect.objectContaining(caller)]);
       expect(last.headers['sidecar-app-id']).toBeUndefined();
@@ -161,7 +161,7 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
     const nameResolution = { static: { 店: at === 'peers' ? peers.url : billing.server.url } };
     await using shop = await startInvocation({ appId: '客', namespace: '東京', nameResolution, ...KEYS });
     expect((await shop.send('GET', `/v1.0/invoke/${encodeURIComponent('店')}/method/x`)).status).toBe(200);
-    expect((await shop.sidecar.invocation.invoke('店', 'GET', '/')).status).toBe(200);
+    expect((await shop.sidecar.invocation.invoke('店', '/')).status).toBe(200);
     expect(billing.app.last.headers).toMatchObject({
       'sidecar-caller-app-id': encodeURIComponent('客'),
       'sidecar-caller-namespace': encodeURIComponent('東京'),
@@ -323,7 +323,7 @@ describe('the own application under access control', () => {
     const byHeader = await world.send('GET', '/read', { headers: { 'sidecar-app-id': 'shop' } });
     expect(byHeader.error).toEqual([403, 'ERR_DIRECT_INVOKE']);
     expect(world.app.list).toEqual([]);
-    expect((await world.sidecar.invocation.invoke('shop', 'GET', '/read')).status).toBe(200);
+    expect((await world.sidecar.invocation.invoke('shop', '/read')).status).toBe(200);
   });
 
   test('with the API token it needs no permission', async () => {
@@ -415,7 +415,7 @@ describe('resiliency', () => {
     const world = await startInvocation({ ...policy, via: 'port', listener });
     const caller = new AbortController();
     const invoke = (init: InvocationInit = {}): Promise<InvocationReply> =>
-      world.sidecar.invocation.invoke('shop', 'GET', '/x', init);
+      world.sidecar.invocation.invoke('shop', '/x', init);
     const [first, second] = [await invoke({ signal: caller.signal }), await invoke()];
     await world.clock.advance('1m');
     expect(left).toBe(0);

@@ -234,7 +234,7 @@ describe.each(WAYS)('streaming (%s)', (via) => {
       await new Promise(() => undefined);
     })();
     const headers = { 'content-length': '10' };
-    const called = world.sidecar.invocation.invoke('shop', 'POST', '/x', { body, headers, signal: controller.signal });
+    const called = world.sidecar.invocation.invoke('shop', '/x', { method: 'POST', body, headers, signal: controller.signal });
     await new Promise((resolve) => setTimeout(resolve, 20));
     controller.abort(reason);
     await expect(called).rejects.toBe(reason);
@@ -250,7 +250,7 @@ describe.each(WAYS)('streaming (%s)', (via) => {
       },
     });
     const controller = new AbortController();
-    const called = world.sidecar.invocation.invoke('shop', 'GET', '/x', { signal: controller.signal });
+    const called = world.sidecar.invocation.invoke('shop', '/x', { signal: controller.signal });
     await reached.opened;
     controller.abort(new Error('enough'));
     await expect(called).rejects.toThrow('enough');
@@ -266,8 +266,8 @@ describe.each(WAYS)('streaming (%s)', (via) => {
         else reached.open();
       },
     });
-    const hung = world.sidecar.invocation.invoke('shop', 'GET', '/x');
-    const streamed = await world.sidecar.invocation.invoke('shop', 'GET', '/stream');
+    const hung = world.sidecar.invocation.invoke('shop', '/x');
+    const streamed = await world.sidecar.invocation.invoke('shop', '/stream');
     await reached.opened;
     const [stopped, body] = [world[Symbol.asyncDispose](), streamed.text()];
     await expect(hung).rejects.toMatchObject({ code: 'ERR_SHUTTING_DOWN' });
@@ -303,7 +303,7 @@ describe.each(WAYS)('streaming (%s)', (via) => {
     const response = await answered;
     expect(await text(response)).toBe('body');
     expect(response.trailers).toEqual({ 'x-checksum': 'abc', 'x-parts': '1' });
-    const reply = await world.sidecar.invocation.invoke('shop', 'GET', '/x');
+    const reply = await world.sidecar.invocation.invoke('shop', '/x');
     expect(await reply.text()).toBe('body');
     expect(reply.trailers()).toEqual({ 'x-checksum': 'abc', 'x-parts': '1' });
   });
@@ -324,7 +324,7 @@ describe.each(WAYS)('streaming (%s)', (via) => {
       yield Buffer.from('a');
       yield Buffer.from('b');
     }
-    const reply = await world.sidecar.invocation.invoke('shop', 'POST', '/x', { body: pieces() });
+    const reply = await world.sidecar.invocation.invoke('shop', '/x', { method: 'POST', body: pieces() });
     expect([await reply.text(), ended]).toEqual(['ab', true]);
     ended = false;
     async function* breaking(): AsyncGenerator<Uint8Array> {
@@ -332,7 +332,7 @@ describe.each(WAYS)('streaming (%s)', (via) => {
       throw new Error('no more');
     }
     const failed = world.sidecar.invocation
-      .invoke('shop', 'POST', '/x', { body: breaking() })
+      .invoke('shop', '/x', { method: 'POST', body: breaking() })
       .then((answer) => answer.text());
     await expect(failed).rejects.toMatchObject({ code: 'ERR_DIRECT_INVOKE' });
     expect(ended).toBe(false);
@@ -347,7 +347,7 @@ describe('a Node stream as the body of a call in code', () => {
     body.destroy();
     await once(body, 'close');
     const [headers, signal] = [{ 'content-length': '3' }, AbortSignal.abort(new Error('enough'))];
-    const called = world.sidecar.invocation.invoke('shop', 'POST', '/x', { body, headers, signal });
+    const called = world.sidecar.invocation.invoke('shop', '/x', { method: 'POST', body, headers, signal });
     await expect(called).rejects.toThrow('enough');
     expect(await unhandled.errors()).toEqual([]);
   });
@@ -357,7 +357,7 @@ describe('a Node stream as the body of a call in code', () => {
     await using world = await startInvocation();
     const body = new Readable({ read: () => undefined });
     const target = `http://127.0.0.1:${await freePort()}`;
-    const outcome = world.sidecar.invocation.invoke(target, 'POST', '/x', { body }).catch((error: unknown) => error);
+    const outcome = world.sidecar.invocation.invoke(target, '/x', { method: 'POST', body }).catch((error: unknown) => error);
     let isOver = false;
     void outcome.then(() => {
       isOver = true;
@@ -378,14 +378,14 @@ describe('a Node stream as the body of a call in code', () => {
     const body = new Readable({ read: () => undefined }).on('error', () => undefined);
     body.destroy(new Error('the disk is gone'));
     await new Promise((resolve) => body.once('close', resolve));
-    const called = world.sidecar.invocation.invoke('shop', 'POST', '/x', { body, headers: { 'content-length': '3' } });
+    const called = world.sidecar.invocation.invoke('shop', '/x', { method: 'POST', body, headers: { 'content-length': '3' } });
     await expect(called).rejects.toThrow('the disk is gone');
   });
 
   test.each(['nobody', 'no application'])('that nobody reads is closed when the call fails (%s)', async (target) => {
     await using world = await startInvocation();
     const body = new Readable({ read: () => undefined });
-    const called = world.sidecar.invocation.invoke(target, 'POST', '/x', { body });
+    const called = world.sidecar.invocation.invoke(target, '/x', { method: 'POST', body });
     await expect(called).rejects.toMatchObject({ code: 'ERR_DIRECT_INVOKE' });
     expect(body.destroyed).toBe(true);
   });
@@ -397,7 +397,7 @@ describe('a Node stream as the body of a call in code', () => {
   ])('that the application does not read is closed with the answer (%s)', async (_what, app) => {
     await using world = await startInvocation({ app });
     const body = new Readable({ read: () => undefined });
-    const reply = await world.sidecar.invocation.invoke('shop', 'POST', '/x', { body });
+    const reply = await world.sidecar.invocation.invoke('shop', '/x', { method: 'POST', body });
     expect(await reply.text()).toBe('no');
     expect(body.destroyed).toBe(true);
   });
@@ -411,7 +411,7 @@ describe('a Node stream as the body of a call in code', () => {
       },
     });
     const body = new PassThrough();
-    expect((await world.sidecar.invocation.invoke('shop', 'POST', '/x', { body })).status).toBe(200);
+    expect((await world.sidecar.invocation.invoke('shop', '/x', { method: 'POST', body })).status).toBe(200);
     body.end('all');
     expect(await got.opened).toBe('all');
   });
@@ -419,7 +419,7 @@ describe('a Node stream as the body of a call in code', () => {
   test('that is a request: it can still be answered when the call fails', async () => {
     await using world = await startInvocation();
     await using server = await listen((req, res) => {
-      const called = world.sidecar.invocation.invoke('nobody', 'POST', '/x', { body: req });
+      const called = world.sidecar.invocation.invoke('nobody', '/x', { method: 'POST', body: req });
       called.catch(() => res.writeHead(502).end());
     });
     expect((await send(server.url, 'POST', '/', { body: 'x' })).status).toBe(502);
@@ -578,7 +578,7 @@ describe('a stop while an answer is being streamed', () => {
     });
     let text = '';
     await world.sidecar.pubsub.subscribe('pubsub', 'orders', async () => {
-      const reply = await world.sidecar.invocation.invoke('shop', 'GET', '/x');
+      const reply = await world.sidecar.invocation.invoke('shop', '/x');
       delivered.open();
       text = await reply.text();
     });

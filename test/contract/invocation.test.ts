@@ -183,9 +183,9 @@ describe('the path, as the reference gives it', () => {
       for (const path of ['/a%23b', '/a%3Fb', '/%3f/c%23?d=%23', '/%23', '/q?', '/a%3F?', '/?']) {
         const byHeader = await world.send('GET', path, { headers: { 'sidecar-app-id': 'shop' } });
         expect([byHeader.status, world.app.last.path]).toEqual([200, path]);
-        expect((await world.sidecar.invocation.invoke('shop', 'POST', path, { body: 'x' })).status).toBe(200);
+        expect((await world.sidecar.invocation.invoke('shop', path, { method: 'POST', body: 'x' })).status).toBe(200);
         expect(world.app.last.path).toBe(path);
-        expect((await remote.sidecar.invocation.invoke('other', 'GET', path)).status).toBe(200);
+        expect((await remote.sidecar.invocation.invoke('other', path)).status).toBe(200);
         expect(endpoint.app.last.path).toBe(path);
         if (path === '/?') continue;
         expect((await world.send('GET', `/v1.0/invoke/shop/method${path}`)).status).toBe(200);
@@ -204,7 +204,7 @@ describe('the path, as the reference gives it', () => {
     };
     await using sidecar = new Sidecar({ appId: 'shop', app });
     await sidecar.start();
-    for (const path of ['/a%23b', '/a%3Fb?', '/q?']) await sidecar.invocation.invoke('shop', 'GET', path);
+    for (const path of ['/a%23b', '/a%3Fb?', '/q?']) await sidecar.invocation.invoke('shop', path);
     expect(urls).toEqual(['http://127.0.0.1/a%23b', 'http://127.0.0.1/a%3Fb?', 'http://127.0.0.1/q?']);
   });
 
@@ -235,7 +235,7 @@ describe('the path, as the reference gives it', () => {
     const byPath = await world.send('GET', `/v1.0/invoke/shop/method${path}`);
     const byHeader = await world.send('GET', path, { headers: { 'sidecar-app-id': 'shop' } });
     for (const answer of [byPath, byHeader]) expect(answer.error).toEqual([400, 'ERR_DIRECT_INVOKE']);
-    await expect(world.sidecar.invocation.invoke('shop', 'GET', path)).rejects.toMatchObject({
+    await expect(world.sidecar.invocation.invoke('shop', path)).rejects.toMatchObject({
       code: 'ERR_INVALID_ARGUMENT',
       status: 400,
     });
@@ -437,7 +437,7 @@ describe('services without a sidecar', () => {
       expect(answer.text, target).toBe(`GET ${path} ${host}`);
       expect(
         await (
-          await world.sidecar.invocation.invoke(target.includes('%') ? service.url : target, 'get', 'x/y?z=1')
+          await world.sidecar.invocation.invoke(target.includes('%') ? service.url : target, 'x/y?z=1', { method: 'get' })
         ).text(),
       ).toBe(`GET ${path} ${host}`);
     }
@@ -551,7 +551,7 @@ describe('what is not offered', () => {
     await using world = await startInvocation();
     const answer = await world.sidecar.handle(request(method, '/v1.0/invoke/shop/method/x'));
     expect(answer.status).toBe(501);
-    await expect(world.sidecar.invocation.invoke('shop', method, 'x')).rejects.toMatchObject({ status: 501 });
+    await expect(world.sidecar.invocation.invoke('shop', 'x', { method })).rejects.toMatchObject({ status: 501 });
     expect(world.app.list).toEqual([]);
   });
 });
@@ -562,8 +562,7 @@ describe('in code', () => {
       callee: (req, res, body) => res.writeHead(201).end(JSON.stringify({ url: req.url, body: body.toString() })),
     });
     const { invocation } = world.sidecar;
-    const reply = await invocation.invoke('shop', 'post', 'größe/1?a=1', {
-      body: { id: 1 },
+    const reply = await invocation.invoke('shop', 'größe/1?a=1', { method: 'post', body: { id: 1 },
       query: { 'b c': 'ü&' },
       headers: { 'X-Mine': '1' },
     });
@@ -576,7 +575,7 @@ describe('in code', () => {
   test('an answer that is too long or no JSON is an error that says so', async () => {
     await using world = await startInvocation({ callee: (_req, res) => res.end('not JSON') });
     const ask = (): ReturnType<typeof world.sidecar.invocation.invoke> =>
-      world.sidecar.invocation.invoke('shop', 'GET', '/x');
+      world.sidecar.invocation.invoke('shop', '/x');
     await expect((await ask()).json()).rejects.toMatchObject({ code: 'ERR_DIRECT_INVOKE' });
   });
 
@@ -584,7 +583,7 @@ describe('in code', () => {
     await using world = await startInvocation();
     for (const headers of [{ 'x-a': 'b\r\nx-evil: 1' }, { 'x a': '1' }, { 'x-a': '☃' }, { 'x-a\r\nb': '1' }])
       await expect(
-        world.sidecar.invocation.invoke('shop', 'GET', '/x', { headers: headers as Record<string, string> }),
+        world.sidecar.invocation.invoke('shop', '/x', { headers: headers as Record<string, string> }),
       ).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT', status: 400 });
     expect(world.app.list).toEqual([]);
   });
@@ -592,7 +591,7 @@ describe('in code', () => {
   test('a sidecar that does not run takes no call', async () => {
     const world = await startInvocation();
     await world[Symbol.asyncDispose]();
-    await expect(world.sidecar.invocation.invoke('shop', 'GET', '/x')).rejects.toMatchObject({
+    await expect(world.sidecar.invocation.invoke('shop', '/x')).rejects.toMatchObject({
       code: 'ERR_SHUTTING_DOWN',
     });
   });
@@ -602,7 +601,7 @@ describe('in code', () => {
     const told: unknown[] = [];
     world.sidecar.events.on('invocationEnded', (info) => told.push(info));
     await world.send('PUT', '/v1.0/invoke/shop/method/x');
-    await world.sidecar.invocation.invoke('nobody', 'GET', '/x').catch(() => undefined);
+    await world.sidecar.invocation.invoke('nobody', '/x').catch(() => undefined);
     expect(told).toEqual([
       {
         direction: 'in',

@@ -64,7 +64,7 @@ test('a response that waits for a retry gives its place back when the circuit br
   });
   await sidecar.start();
   const call = (path: string): Promise<number> =>
-    sidecar.invocation.invoke('shop', 'GET', path).then(
+    sidecar.invocation.invoke('shop', path).then(
       async (reply) => {
         await reply.text();
         return reply.status;

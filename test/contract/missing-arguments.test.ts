@@ -123,9 +123,9 @@ describe.each([
 });
 
 test.each<[what: string, call: Call, problem: string]>([
-  ['target', ({ invocation }, none) => invocation.invoke(none, 'GET', '/'), 'the target is undefined: expected an app'],
-  ['method', ({ invocation }, none) => invocation.invoke('x', none, '/'), 'the HTTP method is undefined: expected one'],
-  ['path', ({ invocation }, none) => invocation.invoke('x', 'GET', none), 'the path is undefined: expected a text'],
+  ['target', ({ invocation }, none) => invocation.invoke(none, '/'), 'the target is undefined: expected an app'],
+  ['method', ({ invocation }, none) => invocation.invoke('x', '/', { method: none, body: 1 }), 'the HTTP method is undefined: expected one'],
+  ['path', ({ invocation }, none) => invocation.invoke('x', none), 'the path is undefined: expected a text'],
 ])('invoke without a %s', async (_what, call, problem) => {
   expect(await errorOf(memoryPubSub, call, undefined)).toEqual([
     'ERR_INVALID_ARGUMENT',

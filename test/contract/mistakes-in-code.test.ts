@@ -110,7 +110,7 @@ describe('a call of another application', () => {
     ['nobody', 'GET', 'a/../../b', { code: 'ERR_INVALID_ARGUMENT' }],
   ])('of %s with %s %s tells why it failed', async (target, method, path, expected) => {
     await using sidecar = await started();
-    await expect(sidecar.invocation.invoke(target, method, path)).rejects.toMatchObject(expected);
+    await expect(sidecar.invocation.invoke(target, path, { method })).rejects.toMatchObject(expected);
     const { body } = await sidecar.handle(request('GET', '/v1.0/invoke/nobody/method/x'));
     expect(Object.keys(JSON.parse(String(body)) as object)).not.toContain('reason');
   });

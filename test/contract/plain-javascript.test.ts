@@ -107,9 +107,9 @@ describe('an option that there is not is an error', () => {
     ['list', ({ workflows }, options) => workflows.listPage(options), { statuses: [] }, 'did you mean "status"?'],
     [
       'invoke',
-      ({ invocation }, options) => invocation.invoke('other', 'GET', '/', options),
+      ({ invocation }, options) => invocation.invoke('other', '/', options),
       { header: {} },
-      'options of invoke: unknown field "header": expected headers, body, query, signal; did you mean "headers"?',
+      'options of invoke: unknown field "header": expected method, headers, body, query, signal; did you mean "headers"?',
     ],
     [
       'no object at all',
@@ -207,7 +207,7 @@ describe('a value that JSON would lose is an error', () => {
     ['raiseEvent', ({ workflows }) => workflows.raiseEvent('x', 'e', new Set()), 'the event is a Set'],
     [
       'invoke',
-      ({ invocation }) => invocation.invoke('other', 'POST', '/', { body: order }),
+      ({ invocation }) => invocation.invoke('other', '/', { method: 'POST', body: order }),
       'the body has NaN at items[0]',
     ],
     ['request', () => request('POST', '/', { body: new FormData() }), 'the body is a FormData'],

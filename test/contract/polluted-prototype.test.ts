@@ -55,7 +55,7 @@ const PROGRAM = `
     await sidecar.workflows.start(flow, { id: 3 }, { instanceId: 'one' });
     await sidecar.workflows.raiseEvent('one', 'go', { id: 4 });
     said.output = (await sidecar.workflows.run('one').ended()).output;
-    equal((await sidecar.invocation.invoke('shop', 'POST', 'x', { body: { id: 5 } })).status, 200);
+    equal((await sidecar.invocation.invoke('shop', 'x', { method: 'POST', body: { id: 5 } })).status, 200);
     await sidecar.stop();
     console.log(JSON.stringify(said));
   }

@@ -142,9 +142,9 @@ test('calls are listed in both directions', async () => {
   await json(world, 'calls');
   const { invocation } = world.sidecar;
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-  await invocation.invoke('shop', 'POST', '/up?secret=1', { headers: { traceparent } });
-  await invocation.invoke('shop', 'GET', '/down');
-  await invocation.invoke('http://127.0.0.1:1', 'GET', '/gone').catch(() => undefined);
+  await invocation.invoke('shop', '/up?secret=1', { method: 'POST', headers: { traceparent } });
+  await invocation.invoke('shop', '/down');
+  await invocation.invoke('http://127.0.0.1:1', '/gone').catch(() => undefined);
   const { records } = await json<RecordsReply<CallRecord>>(world, 'calls');
   expect(records).toMatchObject([
     { direction: 'out', target: 'http://127.0.0.1:1', method: 'GET', path: '/gone', status: 0 },

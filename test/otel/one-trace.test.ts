@@ -24,7 +24,7 @@ test('one trace goes through publish over HTTP, delivery, workflow, activity, in
     telemetry,
   });
   first.workflows.registerActivity('charge', async () => {
-    await first.invocation.invoke('billing', 'POST', 'charge', { body: { orderId: 1 } });
+    await first.invocation.invoke('billing', 'charge', { method: 'POST', body: { orderId: 1 } });
   });
   first.workflows.register('checkout', async (context) => {
     await context.callActivity('charge');

@@ -23,7 +23,7 @@ test('each attempt of a call is a client span; a later one says how often it was
       targets: { apps: { bank: { retry: 'again' } } },
     },
   });
-  const replied = world.sidecar.invocation.invoke('bank', 'POST', 'pay');
+  const replied = world.sidecar.invocation.invoke('bank', 'pay', { method: 'POST' });
   await expect.poll(() => got.length).toBe(1);
   await world.pass('2s');
   expect((await replied).status).toBe(200);
@@ -79,7 +79,7 @@ test('a call of a sidecar in this process is a server span there, and its applic
     },
   });
   await using caller = await new TestSidecar({ appId: 'till', state, telemetry }).start();
-  await caller.sidecar.invocation.invoke('shop', 'GET', 'stock');
+  await caller.sidecar.invocation.invoke('shop', 'stock');
 
   const call = recorded.one('GET shop');
   const served = recorded.one('GET /v1.0/invoke/**call');
@@ -96,7 +96,7 @@ test('the transport of a call is not traced again by an instrumented client', as
   channel('undici:request:create').subscribe(seen);
   await using bank = await listen((_req, res) => res.end());
   await using world = await startInvocation({ via: 'nowhere', telemetry: recorded.telemetry() });
-  await world.sidecar.invocation.invoke(bank.url, 'GET', 'pay');
+  await world.sidecar.invocation.invoke(bank.url, 'pay');
   channel('undici:request:create').unsubscribe(seen);
 
   expect(suppressed).toEqual([true]);
@@ -160,7 +160,7 @@ function guardedShop(recorded: RecordedTelemetry, policies: AppPolicies = {}): P
 test('the state of a circuit breaker and the health of the application are metrics', async () => {
   await using recorded = new RecordedTelemetry();
   await using world = await guardedShop(recorded);
-  await world.sidecar.invocation.invoke('shop', 'GET', 'stock');
+  await world.sidecar.invocation.invoke('shop', 'stock');
 
   expect(await recorded.points('insidecar.resiliency.breaker.state')).toEqual([
     {
@@ -180,7 +180,7 @@ test('the state of a circuit breaker and the health of the application are metri
 test('a circuit breaker that is dropped for others is no metric any more; one that has had its time is half-open', async () => {
   await using recorded = new RecordedTelemetry();
   await using world = await guardedShop(recorded, { circuitBreakerCacheSize: 2 });
-  for (const path of ['a', 'b', 'c', 'd']) await world.sidecar.invocation.invoke('shop', 'GET', path);
+  for (const path of ['a', 'b', 'c', 'd']) await world.sidecar.invocation.invoke('shop', path);
   const states = async (): Promise<unknown> =>
     (await recorded.points('insidecar.resiliency.breaker.state'))
       .map(({ attributes, value }) => [

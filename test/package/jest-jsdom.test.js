@@ -30,7 +30,7 @@ test('messages, jobs and workflows run in virtual time', async () => {
 test('a call over the network says which environment it needs', async () => {
   const sidecar = new Sidecar({ appId: 'orders' });
   await sidecar.start();
-  await expect(sidecar.invocation.invoke('http://127.0.0.1:9', 'GET', 'x')).rejects.toThrow(
+  await expect(sidecar.invocation.invoke('http://127.0.0.1:9', 'x')).rejects.toThrow(
     'begin the test file with /** @jest-environment node */',
   );
   await sidecar.stop();

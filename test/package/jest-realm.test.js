@@ -109,7 +109,7 @@ test('sidecars know each other by signed tokens', async () => {
   await new Promise((resolve) => server.once('listening', resolve));
   const billing = [`http://127.0.0.1:${server.address().port}`];
   const caller = await started({ appId: 'shop', identity, nameResolution: { static: { billing } } });
-  const reply = await caller.invocation.invoke('billing', 'GET', 'who');
+  const reply = await caller.invocation.invoke('billing', 'who');
   expect([reply.status, await reply.text()]).toEqual([200, 'shop']);
   server.close();
   server.closeAllConnections();
@@ -117,7 +117,7 @@ test('sidecars know each other by signed tokens', async () => {
 
 test('an application that does not listen is told from one that fails', async () => {
   const sidecar = await started({ app: { port: 1, host: '127.0.0.1' } });
-  const reason = await sidecar.invocation.invoke('orders', 'GET', 'x').catch((error) => error);
+  const reason = await sidecar.invocation.invoke('orders', 'x').catch((error) => error);
   expect(isSidecarError(reason)).toBe(true);
   expect(reason.message).toMatch(/: connect ECONNREFUSED 127\.0\.0\.1:1$/);
   expect(sidecar.metadata.get().appConnectionProperties).toMatchObject({ port: 1 });

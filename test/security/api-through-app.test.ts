@@ -113,7 +113,7 @@ describe.each(Object.entries(FRAMEWORKS))('an application in %s', (_name, mount)
       const reply = await at.handle(request('GET', '/v1.0/invoke/shop/method/v1.0/metadata', { headers: peer }));
       expect([reply.status, String(await bytesOf(reply.body))]).toEqual([418, expect.stringContaining('app')]);
     }
-    const own = await sidecar.invocation.invoke('shop', 'GET', '/v1.0/metadata', { headers });
+    const own = await sidecar.invocation.invoke('shop', '/v1.0/metadata', { headers });
     expect([own.status, await own.text()]).toEqual([418, expect.stringContaining('app')]);
   });
 
@@ -130,7 +130,7 @@ describe.each(Object.entries(FRAMEWORKS))('an application in %s', (_name, mount)
       [other, '/v1.0/metadata'],
     ] as const) {
       holder.api = api;
-      const reply = await sidecar.invocation.invoke('shop', 'GET', path);
+      const reply = await sidecar.invocation.invoke('shop', path);
       expect([reply.status, await reply.text()]).toEqual([418, expect.stringContaining('app')]);
     }
   });
@@ -143,7 +143,7 @@ describe('the mark of a call to an application in this process', () => {
     const app = { fetch: (web: Request) => new Response(String(seen.push(web.headers))) };
     await using sidecar = new Sidecar({ appId: 'shop', app });
     await sidecar.start();
-    await (await sidecar.invocation.invoke('shop', 'GET', '/x', { headers })).text();
+    await (await sidecar.invocation.invoke('shop', '/x', { headers })).text();
     return seen.at(-1) as Headers;
   }
 
@@ -167,7 +167,7 @@ describe('the mark of a call to an application in this process', () => {
     const app = { fetch: (web: Request) => new Response('', { headers: web.headers }) };
     await using sidecar = new Sidecar({ appId: 'shop', app });
     await sidecar.start();
-    const { headers } = await sidecar.invocation.invoke('shop', 'GET', '/x', { headers: { 'x-mine': '1' } });
+    const { headers } = await sidecar.invocation.invoke('shop', '/x', { headers: { 'x-mine': '1' } });
     expect([headers['x-mine'], headers[MARK]]).toEqual(['1', undefined]);
   });
 
@@ -180,7 +180,7 @@ describe('the mark of a call to an application in this process', () => {
     await using sidecar = new Sidecar({ appId: 'shop', nameResolution, httpEndpoints });
     await sidecar.start();
     for (const to of ['billing', 'named', target.url])
-      await (await sidecar.invocation.invoke(to, 'GET', '/x', { headers })).text();
+      await (await sidecar.invocation.invoke(to, '/x', { headers })).text();
     expect(seen.map((fields) => fields[MARK])).toEqual([undefined, undefined, undefined]);
   });
 });

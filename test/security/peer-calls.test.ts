@@ -193,7 +193,7 @@ describe('the own application', () => {
     await using world = await startWorld(guarded);
     const headers = { 'sidecar-api-token': 'api-token' };
     expect((await world.send('POST', '/v1.0/invoke/shop/method/admin', { headers })).status).toBe(200);
-    await world.sidecar.invocation.invoke('shop', 'POST', 'admin');
+    await world.sidecar.invocation.invoke('shop', 'admin', { method: 'POST' });
     expect(world.deliveries).toHaveLength(2);
   });
 

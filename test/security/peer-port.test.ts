@@ -72,7 +72,7 @@ describe.each(['port', 'process'] as const)('the application (%s), called by who
 
   test('gets its token with deliveries and calls of its own all the same', async () => {
     await using world = await startInvocation(options);
-    await world.sidecar.invocation.invoke('shop', 'GET', 'own');
+    await world.sidecar.invocation.invoke('shop', 'own');
     expect(world.app.last.headers['sidecar-api-token']).toBe('app-secret');
   });
 });

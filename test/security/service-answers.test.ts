@@ -70,7 +70,7 @@ describe('the answer of a service without a sidecar', () => {
   test('is left as it is for code, and so is that of an application', async () => {
     await using service = await listen((req, res) => res.writeHead(200, { 'set-cookie': req.headers.cookie }).end());
     await using shop = await startInvocation({ callee: (_req, res) => res.end('<p>') });
-    const reply = await shop.sidecar.invocation.invoke(service.url, 'GET', 'x', { headers: { cookie: 'a=1' } });
+    const reply = await shop.sidecar.invocation.invoke(service.url, 'x', { headers: { cookie: 'a=1' } });
     expect([reply.headers['set-cookie'], reply.headers['content-security-policy']]).toEqual(['a=1', undefined]);
     const own = await shop.send('GET', '/v1.0/invoke/shop/method/x', { headers: { cookie: 'a=1' } });
     expect([own.headers['content-security-policy'], shop.app.last.headers['cookie']]).toEqual([undefined, 'a=1']);

@@ -301,10 +301,10 @@ test('an application in this process: invocations, streams both ways, messages, 
   const use = async (request: string): Promise<void> => {
     await sidecar.pubsub.publish('own', 'orders', request);
     await sidecar.jobs.schedule(request.replace(' ', '-'), { dueTime: '0s' });
-    const reply = await sidecar.invocation.invoke('shop', 'POST', 'stream', { body: request });
+    const reply = await sidecar.invocation.invoke('shop', 'stream', { method: 'POST', body: request });
     expect((await reply.text()).length).toBe(300_000);
     const left = new AbortController();
-    const slow = sidecar.invocation.invoke('shop', 'GET', 'slow', { signal: left.signal });
+    const slow = sidecar.invocation.invoke('shop', 'slow', { signal: left.signal });
     setTimeout(() => left.abort(new Error('gone')), 5);
     await expect(slow).rejects.toThrow();
   };

@@ -21,6 +21,7 @@ import { setGracePeriod } from '../../util/grace-period.ts';
 import { checkFields, fieldNames, nameOfKind } from '../../util/known-fields.ts';
 import { Linked } from '../../util/linked.ts';
 import { nodeHttp } from '../../util/node-http.ts';
+import { invalidArgument } from '../../util/option-fields.ts';
 import { inCode } from '../in-code.ts';
 import type { CallAddress } from './address.ts';
 import type { Destination } from './destination.ts';
@@ -35,6 +36,8 @@ import { ToldCall } from './told-call.ts';
 
 /** Options of {@link Invocation.invoke}. @public */
 export interface InvocationInit {
+  /** The HTTP method, in any case. Default `GET`, for a call without a body; one with a body needs it. */
+  readonly method?: string | undefined;
   /** Header fields; names in any case. */
   readonly headers?: HeaderMap | undefined;
   /**
@@ -49,7 +52,7 @@ export interface InvocationInit {
   readonly signal?: AbortSignal | undefined;
 }
 
-const INIT_FIELDS = fieldNames<InvocationInit>({ headers: true, body: true, query: true, signal: true });
+const INIT_FIELDS = fieldNames<InvocationInit>({ method: true, headers: true, body: true, query: true, signal: true });
 
 export interface InvocationDeps extends AttemptDeps {
   readonly destinations: Destinations;
@@ -80,7 +83,7 @@ let knownMethods: ReadonlySet<string> | undefined;
  *
  * @example
  * ```ts
- * const reply = await sidecar.invocation.invoke('billing', 'POST', 'charge', { body: { orderId: 1 } });
+ * const reply = await sidecar.invocation.invoke('billing', 'charge', { method: 'POST', body: { orderId: 1 } });
  * if (reply.ok) console.log(await reply.json());
  * ```
  * @public
@@ -98,23 +101,22 @@ export class Invocation {
   }
 
   /**
-   * Calls a method of a target. Returns the target's response, whatever its status.
+   * Calls a path of a target. Returns the target's response, whatever its status.
    *
    * @param target - an app ID, `<appId>.<namespace>`, the name of an HTTP endpoint, or a URL
-   * @param method - the HTTP method, in any case
    * @param path - the path at the target, with or without a leading slash and with an optional query. Characters that
    * are not valid in a URL are percent-encoded
-   * @throws SidecarError `ERR_DIRECT_INVOKE`: 400 for a request that cannot be sent, 403 if the target's access control
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for arguments and options that cannot be. `ERR_DIRECT_INVOKE`: 400 for a request that cannot be sent, 403 if the target's access control
    * denies the call, 500 if the target is unknown or does not respond, 501 for CONNECT.
    */
-  async invoke(target: string, method: string, path: string, init: InvocationInit = {}): Promise<InvocationReply> {
-    checkFields(init, INIT_FIELDS, 'options of invoke');
-    const { headers = {}, body, query, signal } = init;
+  async invoke(target: string, path: string, init: InvocationInit = {}): Promise<InvocationReply> {
+    checkInit(init);
+    const { method = 'GET', headers = {}, body, query, signal } = init;
     // A stream may fail before it is read: an error without a listener would end the process.
     if (body instanceof Readable) body.on('error', () => undefined);
     try {
       this.#deps.admit();
-      checkArguments(target, method, path);
+      checkArguments(target, path, init);
       const request = makeRequest(method.toUpperCase(), urlOf(path, query), {
         headers,
         body,
@@ -220,11 +222,22 @@ export class Invocation {
 }
 
 /** Plain JavaScript may leave them out. */
-function checkArguments(target: unknown, method: unknown, path: unknown): void {
+function checkArguments(target: unknown, path: unknown, { method, body }: InvocationInit): void {
   if (typeof target !== 'string') throw refused(`the target is ${nameOfKind(target)}: expected an app ID or a URL`);
+  if (typeof path !== 'string') throw refused(`the path is ${nameOfKind(path)}: expected a text`);
+  if (method === undefined && body === undefined) return;
   if (typeof method !== 'string')
     throw refused(`the HTTP method is ${nameOfKind(method)}: expected one such as "POST"`);
-  if (typeof path !== 'string') throw refused(`the path is ${nameOfKind(path)}: expected a text`);
+}
+
+function checkInit(init: InvocationInit): void {
+  // Another order is the likeliest mistake: target, method, path.
+  if (typeof init === 'string')
+    throw invalidArgument(
+      `options of invoke are ${shown(init)}: expected an object: invoke(target, path, { method: 'POST' })`,
+      'init',
+    );
+  checkFields(init, INIT_FIELDS, 'options of invoke');
 }
 
 function checkMethod({ method, headers }: SidecarRequest): void {

@@ -38,7 +38,7 @@ export function valueOfText(text: Payload): unknown {
 }
 
 /** The longest custom status. */
-export const MAX_STATUS_LENGTH = 64 * 1024;
+const MAX_STATUS_LENGTH = 64 * 1024;
 
 /**
  * Encodes a custom status. Text is kept as it is, as the HTTP API shows it, unless it would be read as JSON.

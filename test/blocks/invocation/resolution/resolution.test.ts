@@ -31,7 +31,7 @@ class Named implements AsyncDisposable {
   }
 
   async invoke(target: string): Promise<string> {
-    const reply = await this.sidecar.invocation.invoke(target, 'GET', 'hello');
+    const reply = await this.sidecar.invocation.invoke(target, 'hello');
     return `${reply.status} ${await reply.text()}`;
   }
 

@@ -222,7 +222,7 @@ describe('a run that is under way at a stop', () => {
     await sidecar.start();
     await sidecar.ready();
     // An open connection makes the stop wait for its end.
-    await sidecar.invocation.invoke('other', 'POST', 'other');
+    await sidecar.invocation.invoke('other', 'other', { method: 'POST' });
     await sidecar.jobs.schedule('bill', { dueTime: '0s', retry: { maxRetries: 0 } });
     await expect.poll(() => runs).toEqual(['/job/bill']);
     await sidecar.stop();
