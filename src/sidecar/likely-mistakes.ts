@@ -23,8 +23,13 @@ function appMistake(app: unknown): string | undefined {
 function stateMistake(state: unknown): string | undefined {
   if (isFunction(state))
     return 'options.state is a function: expected what such a function returns, as in { state: memoryState() }';
-  if (typeof state !== 'string') return undefined;
+  const { path, url, type } = Object(state) as Readonly<Record<string, unknown>>;
+  if (type === undefined && path !== undefined)
+    return `options.state is an object with a path: expected embeddedState(${shown(path)}) of insidecar/embedded`;
   // A URL may have a password in it.
+  if (type === undefined && url !== undefined)
+    return 'options.state is an object with a URL: expected postgresqlState(url) of insidecar/postgresql, or redisState(url) of insidecar/redis';
+  if (typeof state !== 'string') return undefined;
   if (/^postgres(ql)?:/i.test(state))
     return 'options.state is a URL: expected postgresqlState(url) of insidecar/postgresql';
   if (/^rediss?:/i.test(state)) return 'options.state is a URL: expected redisState(url) of insidecar/redis';

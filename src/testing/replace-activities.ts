@@ -38,7 +38,7 @@ export type ActivityStandIn<Activity> =
  * sidecar.register(charge);
  * const fakes = replaceActivities(sidecar, [charge, (order) => `no money for ${order.id}`]);
  * // …
- * fakes.restore();
+ * fakes.close();
  * ```
  * @throws SidecarError `ERR_CONFIGURATION` for an activity that is not registered, whose real code would run, and for
  * code that is not a function. Nothing is replaced then.
@@ -55,15 +55,15 @@ export function replaceActivities<const Activities extends readonly (Replaceable
 ): Replacement {
   const pairs = replacements as readonly (readonly [ReplaceableActivity | string, ActivityFunction])[];
   const replaced: Replacement[] = [];
-  const restore = (): void => {
-    for (const one of replaced) one.restore();
+  const close = (): void => {
+    for (const one of replaced) one.close();
   };
   try {
     for (const [activity, run] of pairs)
       replaced.push(workflows.replaceActivity(workflows.registeredActivity(activity), run));
   } catch (error) {
-    restore();
+    close();
     throw error;
   }
-  return { restore, [Symbol.dispose]: restore };
+  return { close, [Symbol.dispose]: close };
 }

@@ -18,16 +18,24 @@ export function checkFields(
   code: ErrorCode = 'ERR_INVALID_ARGUMENT',
 ): void {
   const problem = fieldsProblem(given, known, what);
-  const argument = code === 'ERR_INVALID_ARGUMENT' ? 'options' : undefined;
-  if (problem !== undefined) throw new SidecarError(code, problem, { argument });
+  if (problem === undefined) return;
+  const { message, argument } = problem;
+  throw new SidecarError(code, message, { argument: code === 'ERR_INVALID_ARGUMENT' ? argument : undefined });
+}
+
+/** A problem of options in words, and the path of what is wrong. */
+export interface FieldsProblem {
+  readonly message: string;
+  readonly argument: string;
 }
 
 /** Describes what is wrong with the shape of options: not an object, or an unknown field. `what` names the options. */
-export function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: string): string | undefined {
+export function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: string): FieldsProblem | undefined {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
-    return `${what}: expected an object, actual is ${nameOfKind(given)}`;
+    return { message: `${what}: expected an object, actual is ${nameOfKind(given)}`, argument: 'options' };
   for (const name of Object.keys(given)) {
-    if (!known.has(name) && given[name as keyof typeof given] !== undefined) return unknownField(name, known, what);
+    if (!known.has(name) && given[name as keyof typeof given] !== undefined)
+      return { message: unknownField(name, known, what), argument: `options.${name}` };
   }
   return undefined;
 }

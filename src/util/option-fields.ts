@@ -1,6 +1,6 @@
 import { SidecarError } from '../errors.ts';
 import { INSTANT_FORMS, readInstant } from './duration.ts';
-import { nameOfKind, unknownField } from './known-fields.ts';
+import { fieldsProblem, nameOfKind } from './known-fields.ts';
 import { shown } from './shown.ts';
 
 /** The values that a field of options may have. */
@@ -90,8 +90,9 @@ export function checkOptions<T extends object>(
   fields: OptionFields<T>,
   error: OptionError = invalidConfiguration,
 ): WrongOption<T> {
-  const problem = namesProblem(what, options, fields);
-  if (problem !== undefined) throw error(problem);
+  // Plain JavaScript may give anything.
+  const problem = fieldsProblem(options, new Set(Object.keys(fields)), what);
+  if (problem !== undefined) throw error(problem.message, problem.argument);
   const wrong: WrongOption<T> = (name, expected) => {
     const value = fields[name].isSecret ? '' : ` is ${shown(options[name])}`;
     return error(`${name} in ${what}${value}: expected ${expected}`, `options.${name}`);
@@ -103,17 +104,6 @@ export function checkOptions<T extends object>(
     if (expected !== undefined) throw wrong(name, expected);
   }
   return wrong;
-}
-
-/** Not an object, or one with an unknown field, which would be ignored. */
-function namesProblem(what: string, options: object, fields: object): string | undefined {
-  // Plain JavaScript may give anything.
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
-    return `${what}: expected an object, actual is ${nameOfKind(options)}`;
-  for (const name of Object.keys(options))
-    if (!Object.hasOwn(fields, name) && options[name as keyof typeof options] !== undefined)
-      return unknownField(name, Object.keys(fields), what);
-  return undefined;
 }
 
 /** For options of a call. */

@@ -89,7 +89,7 @@ export function checkRetry(
 ): void {
   if (retry === undefined) return;
   const problem = fieldsProblem(retry, FIELDS, what);
-  if (problem !== undefined) throw fail(problem);
+  if (problem !== undefined) throw fail(problem.message, problem.argument.replace('options', 'options.retry'));
   const { maxRetries = 0, delay = 0, maxDelay = 0, factor = 1, jitter = 0, retryIf } = retry;
   const wrong = (name: keyof RetryOptions, expected: string): Error =>
     fail(`${what}.${name} is ${shown(retry[name])}: expected ${expected}`);

@@ -113,7 +113,8 @@ describe.each(['sidecar', 'dapr'] as const)('policies of an application, on wire
 
   test('an application that calls itself has the policies of its own ID', async () => {
     await using world = await startInvocation({ wire, resiliency: BREAKER, callee: fails });
-    const send = () => world.sidecar.invocation.invoke('shop', 'charge', { method: 'POST' }).then(({ status }) => status);
+    const send = () =>
+      world.sidecar.invocation.invoke('shop', 'charge', { method: 'POST' }).then(({ status }) => status);
     expect(await send()).toBe(500);
     await expect(send()).rejects.toThrow('circuit breaker is open');
     expect(world.app.list).toHaveLength(1);

@@ -234,7 +234,12 @@ describe.each(WAYS)('streaming (%s)', (via) => {
       await new Promise(() => undefined);
     })();
     const headers = { 'content-length': '10' };
-    const called = world.sidecar.invocation.invoke('shop', '/x', { method: 'POST', body, headers, signal: controller.signal });
+    const called = world.sidecar.invocation.invoke('shop', '/x', {
+      method: 'POST',
+      body,
+      headers,
+      signal: controller.signal,
+    });
     await new Promise((resolve) => setTimeout(resolve, 20));
     controller.abort(reason);
     await expect(called).rejects.toBe(reason);
@@ -357,7 +362,9 @@ describe('a Node stream as the body of a call in code', () => {
     await using world = await startInvocation();
     const body = new Readable({ read: () => undefined });
     const target = `http://127.0.0.1:${await freePort()}`;
-    const outcome = world.sidecar.invocation.invoke(target, '/x', { method: 'POST', body }).catch((error: unknown) => error);
+    const outcome = world.sidecar.invocation
+      .invoke(target, '/x', { method: 'POST', body })
+      .catch((error: unknown) => error);
     let isOver = false;
     void outcome.then(() => {
       isOver = true;
@@ -378,7 +385,11 @@ describe('a Node stream as the body of a call in code', () => {
     const body = new Readable({ read: () => undefined }).on('error', () => undefined);
     body.destroy(new Error('the disk is gone'));
     await new Promise((resolve) => body.once('close', resolve));
-    const called = world.sidecar.invocation.invoke('shop', '/x', { method: 'POST', body, headers: { 'content-length': '3' } });
+    const called = world.sidecar.invocation.invoke('shop', '/x', {
+      method: 'POST',
+      body,
+      headers: { 'content-length': '3' },
+    });
     await expect(called).rejects.toThrow('the disk is gone');
   });
 

@@ -437,7 +437,9 @@ describe('services without a sidecar', () => {
       expect(answer.text, target).toBe(`GET ${path} ${host}`);
       expect(
         await (
-          await world.sidecar.invocation.invoke(target.includes('%') ? service.url : target, 'x/y?z=1', { method: 'get' })
+          await world.sidecar.invocation.invoke(target.includes('%') ? service.url : target, 'x/y?z=1', {
+            method: 'get',
+          })
         ).text(),
       ).toBe(`GET ${path} ${host}`);
     }
@@ -562,7 +564,9 @@ describe('in code', () => {
       callee: (req, res, body) => res.writeHead(201).end(JSON.stringify({ url: req.url, body: body.toString() })),
     });
     const { invocation } = world.sidecar;
-    const reply = await invocation.invoke('shop', 'größe/1?a=1', { method: 'post', body: { id: 1 },
+    const reply = await invocation.invoke('shop', 'größe/1?a=1', {
+      method: 'post',
+      body: { id: 1 },
       query: { 'b c': 'ü&' },
       headers: { 'X-Mine': '1' },
     });
@@ -574,8 +578,7 @@ describe('in code', () => {
 
   test('an answer that is too long or no JSON is an error that says so', async () => {
     await using world = await startInvocation({ callee: (_req, res) => res.end('not JSON') });
-    const ask = (): ReturnType<typeof world.sidecar.invocation.invoke> =>
-      world.sidecar.invocation.invoke('shop', '/x');
+    const ask = (): ReturnType<typeof world.sidecar.invocation.invoke> => world.sidecar.invocation.invoke('shop', '/x');
     await expect((await ask()).json()).rejects.toMatchObject({ code: 'ERR_DIRECT_INVOKE' });
   });
 

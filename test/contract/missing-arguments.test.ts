@@ -65,8 +65,8 @@ describe.each([
       'subscribe without a topic',
       ({ pubsub }, topic) => pubsub.subscribe('p', topic, () => undefined),
       undefined,
-      'ERR_CONFIGURATION',
-      'subscription.topic is missing',
+      'ERR_INVALID_ARGUMENT',
+      'the topic of subscribe is undefined: expected subscribe(pubsubName, topic, handler), or subscribe(topic, handler) with what defineTopic returns',
     ],
     [
       'pause without a group',
@@ -124,7 +124,11 @@ describe.each([
 
 test.each<[what: string, call: Call, problem: string]>([
   ['target', ({ invocation }, none) => invocation.invoke(none, '/'), 'the target is undefined: expected an app'],
-  ['method', ({ invocation }, none) => invocation.invoke('x', '/', { method: none, body: 1 }), 'the HTTP method is undefined: expected one'],
+  [
+    'method',
+    ({ invocation }, none) => invocation.invoke('x', '/', { method: none, body: 1 }),
+    'the HTTP method is undefined: expected one',
+  ],
   ['path', ({ invocation }, none) => invocation.invoke('x', none), 'the path is undefined: expected a text'],
 ])('invoke without a %s', async (_what, call, problem) => {
   expect(await errorOf(memoryPubSub, call, undefined)).toEqual([

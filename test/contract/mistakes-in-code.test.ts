@@ -2,10 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { request } from '../../src/http/message.ts';
 import {
+  defineTopic,
   durableLocks,
+  environmentSecrets,
   isSidecarError,
   isStateError,
   keyValueStore,
+  memoryConfiguration,
   memoryPubSub,
   Sidecar,
   StateError,
@@ -15,7 +18,8 @@ import {
 const HERE = fileURLToPath(import.meta.url);
 
 async function started(wire: WireName = 'sidecar'): Promise<Sidecar> {
-  const components = [memoryPubSub('pubsub'), keyValueStore('store'), durableLocks('locks')];
+  const stores = [keyValueStore('store'), environmentSecrets('env'), memoryConfiguration('settings')];
+  const components = [memoryPubSub('pubsub'), durableLocks('locks'), ...stores];
   const sidecar = new Sidecar({ appId: 'shop', components, logger: 'silent', wire });
   await sidecar.start();
   return sidecar;
@@ -26,8 +30,10 @@ type Call = (sidecar: Sidecar, any: never) => Promise<unknown>;
 const cycle: { self?: unknown } = {};
 cycle.self = cycle;
 
+const orders = defineTopic('orders');
+
 const ARGUMENTS: readonly (readonly [what: string, argument: string, call: Call])[] = [
-  ['an unknown option of publish', 'options', ({ pubsub }) => pubsub.publish('pubsub', 't', 1, { tl: 1 } as never)],
+  ['an unknown option of publish', 'options.tl', ({ pubsub }) => pubsub.publish('pubsub', 't', 1, { tl: 1 } as never)],
   ['a TTL of publish', 'options.ttl', ({ pubsub }) => pubsub.publish('pubsub', 't', 1, { ttl: -1 })],
   ['no topic', 'topic', ({ pubsub }) => pubsub.publish('pubsub', '', 1)],
   ['data with a cycle', 'data', ({ pubsub }) => pubsub.publish('pubsub', 't', cycle)],
@@ -40,6 +46,21 @@ const ARGUMENTS: readonly (readonly [what: string, argument: string, call: Call]
   ['an ETag', 'options.etag', ({ state }) => state.delete('store', 'k', { etag: 5 as never })],
   ['operations that are no list', 'operations', ({ state }) => state.transact('store', 5 as never)],
   ['no resource', 'resource', ({ locks }) => locks.tryLock('locks', '', { ttl: '1s' })],
+  ['an unknown option of a lock', 'options.tll', ({ locks }) => locks.tryLock('locks', 'r', { tll: 0 } as never)],
+  ['an unknown option of a start', 'options.id', ({ workflows }) => workflows.start('a', 1, { id: 'x' } as never)],
+  ['an unknown option of invoke', 'options.verb', (s) => s.invocation.invoke('b', 'p', { verb: 'PUT' } as never)],
+  ['a method in the place of the path', 'init', (s) => s.invocation.invoke('b', 'POST', 'charge' as never)],
+  ['a topic after the name of its component', 'topic', ({ pubsub }) => pubsub.publish('pubsub', orders as never, 1)],
+  ['data after the name of a topic', 'topic', ({ pubsub }) => pubsub.publish('orders', { id: 1 } as never, 1)],
+  [
+    'a handler in the place of the topic',
+    'topic',
+    ({ pubsub }, any) => pubsub.subscribe('orders', (() => 1) as never, any),
+  ],
+  ['a handler of batches there', 'topic', ({ pubsub }, any) => pubsub.subscribeBulk('orders', (() => 1) as never, any)],
+  ['no name of a secret', 'name', ({ secrets }) => secrets.get('env', '')],
+  ['an unknown option of a secret', 'options.meta', ({ secrets }) => secrets.get('env', 'A', { meta: 1 } as never)],
+  ['keys that are a text', 'keys', ({ configuration }) => configuration.get('settings', 'level' as never)],
   ['a TTL of a lock', 'options.ttl', ({ locks }) => locks.tryLock('locks', 'r', { ttl: 0 })],
 ];
 

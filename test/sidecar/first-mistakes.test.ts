@@ -24,6 +24,16 @@ test.each<[what: string, options: Record<string, unknown>, expected: string]>([
   ['a Hono app', { app: new Hono() }, 'options.app is the application itself: expected { fetch: app.fetch }'],
   ['a port', { app: 3000 }, 'options.app is 3000: expected { port: 3000 }'],
   ['a port as text', { app: '3000' }, 'options.app is "3000": expected { port: 3000 }'],
+  [
+    'an object with a path',
+    { state: { path: './x' } },
+    'options.state is an object with a path: expected embeddedState("./x") of insidecar/embedded',
+  ],
+  [
+    'an object with a URL',
+    { state: { url: 'redis://user:secret@localhost' } },
+    'options.state is an object with a URL: expected postgresqlState(url) of insidecar/postgresql, or redisState(url) of insidecar/redis',
+  ],
   ['a path', { state: './x' }, 'options.state is "./x": expected embeddedState("./x") of insidecar/embedded'],
   [
     'a URL with a password',

@@ -1,5 +1,7 @@
 import type { ConfigurationItem } from '../../components/configuration-store.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
+import { invalidArgument, isTexts } from '../../util/option-fields.ts';
+import { shown } from '../../util/shown.ts';
 import { ChangeQueue } from './change-queue.ts';
 import type { ConfigurationRequest, ConfigurationService } from './configuration-service.ts';
 import type { ConfigurationSubscription } from './subscription.ts';
@@ -124,5 +126,6 @@ export class Configuration {
 }
 
 function requestOf(keys: readonly string[], { metadata = {} }: ConfigurationReadOptions): ConfigurationRequest {
+  if (!isTexts(keys)) throw invalidArgument(`the keys are ${shown(keys)}: expected a list of texts`, 'keys');
   return { keys: [...new Set(keys)], metadata };
 }

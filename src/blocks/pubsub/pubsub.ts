@@ -30,7 +30,7 @@ import {
   metadataOfEntry,
   type PublishOptions,
 } from './publishing/publish-options.ts';
-import { checkTopic, type TopicDefinition } from './publishing/topic.ts';
+import { checkTopic, isDefinition, named, type TopicDefinition } from './publishing/topic.ts';
 import type { PubSubService } from './pubsub-service.ts';
 import { Queues } from './queues.ts';
 
@@ -77,23 +77,25 @@ export class PubSub {
   publish<T>(pubsubName: string, topic: string, data: T, options?: PublishOptions): Promise<void>;
   publish(to: TopicDefinition | string, second: unknown, third?: unknown, fourth?: unknown): Promise<void> {
     if (isDefinition(to)) return this.#publishTyped(to, second, third);
-    return this.#publish({ pubsubName: to, topic: second as string }, third, fourth);
+    return this.#publish(() => named('publish', to, second), third, fourth);
   }
 
   async #publishTyped(topic: TopicDefinition, data: unknown, options: unknown): Promise<void> {
     this.#service.admit();
     checkTopic(topic, 'the topic of publish');
-    await this.#publish(this.#service.destinationOf(topic), data, options, topic);
+    const destination = this.#service.destinationOf(topic);
+    await this.#publish(() => destination, data, options, topic);
   }
 
   async #publish(
-    destination: PublishDestination,
+    destinationOf: () => PublishDestination,
     data: unknown,
     given: unknown,
     topic?: TopicDefinition,
   ): Promise<void> {
     try {
       this.#service.admit();
+      const destination = destinationOf();
       const options = (given === undefined ? {} : given) as PublishOptions;
       checkPublishOptions(options);
       const metadata = metadataOf(options);
@@ -146,7 +148,7 @@ export class PubSub {
       this.#service.admit();
       const isTyped = isDefinition(to);
       if (isTyped) checkTopic(to, 'the topic of publishBulk');
-      const destination = isTyped ? this.#service.destinationOf(to) : { pubsubName: to, topic: rest[0] as string };
+      const destination = isTyped ? this.#service.destinationOf(to) : named('publishBulk', to, rest[0]);
       const [entries, options = {}] = (isTyped ? rest : rest.slice(1)) as [
         readonly BulkPublishEntry[],
         BulkPublishOptions?,
@@ -215,7 +217,7 @@ export class PubSub {
     const [first, second, third] = rest;
     const { options, makeDeliver } = isDefinition(to)
       ? this.#typed(to, first, second)
-      : this.#byName({ pubsubName: to, topic: first as string }, second, third);
+      : this.#byName(named('subscribe', to, first), second, third);
     return subscriptionOf(await this.#service.subscribe(options, makeDeliver));
   }
 
@@ -251,7 +253,7 @@ export class PubSub {
   async subscribeBulk(to: TopicDefinition | string, ...rest: readonly unknown[]): Promise<Subscription> {
     const isTyped = isDefinition(to);
     if (isTyped) checkTopic(to, 'the topic of subscribeBulk');
-    const destination = isTyped ? this.#service.destinationOf(to) : { pubsubName: to, topic: rest[0] as string };
+    const destination = isTyped ? this.#service.destinationOf(to) : named('subscribeBulk', to, rest[0]);
     const topic = isTyped ? to : { name: destination.topic, schema: undefined };
     const [handler, given = {}] = (isTyped ? rest : rest.slice(1)) as [BulkHandler<unknown>, SubscribeBulkOptions?];
     checkSubscribeBulkOptions(destination.topic, handler, given);
@@ -371,11 +373,6 @@ export class PubSub {
       throw inCode(error);
     }
   }
-}
-
-/** In JavaScript anything may come; what is no object is taken for the name of a component. */
-function isDefinition(to: TopicDefinition | string): to is TopicDefinition {
-  return typeof to === 'object' && to !== null;
 }
 
 function optionsInCode({ pubsubName, topic }: PublishDestination, options: SubscribeOptions): RouteSubscription {

@@ -1,4 +1,7 @@
 import type { SecretValues } from '../../components/secret-store.ts';
+import { checkFields, fieldNames } from '../../util/known-fields.ts';
+import { invalidArgument } from '../../util/option-fields.ts';
+import { shown } from '../../util/shown.ts';
 import type { SecretsService } from './secrets-service.ts';
 
 /** Options of reading secrets. @public */
@@ -6,6 +9,10 @@ export interface SecretReadOptions {
   /** Passed to the store. The stores of this package use none. Default: none. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
+
+type Metadata = Readonly<Record<string, string>>;
+
+const READ_OPTIONS = fieldNames<SecretReadOptions>({ metadata: true });
 
 /**
  * Secrets of the application, from files, environment variables, or stores of your own. What it may read is decided by
@@ -29,11 +36,15 @@ export class Secrets {
    * Reads one secret: its values by their keys. A store with one value for each secret has it under the secret's name.
    * `undefined` if there is no such secret; environment variables that are not set are empty.
    *
-   * @throws SidecarError `ERR_SECRET_STORE_NOT_FOUND`, `ERR_SECRET_STORES_NOT_CONFIGURED`; `ERR_PERMISSION_DENIED` for a
+   * @throws SidecarError `ERR_INVALID_ARGUMENT`; `ERR_SECRET_STORE_NOT_FOUND`, `ERR_SECRET_STORES_NOT_CONFIGURED`; `ERR_PERMISSION_DENIED` for a
    * secret that the application may not read, whether it exists or not; `ERR_SECRET_GET` when the store fails.
    */
   get(store: string, name: string, options: SecretReadOptions = {}): Promise<SecretValues | undefined> {
-    return this.#service.get(store, name, options.metadata ?? {});
+    return this.#read(options, (metadata) => {
+      if (typeof name !== 'string' || name === '')
+        throw invalidArgument(`the name of the secret is ${shown(name)}: expected a text that is not empty`, 'name');
+      return this.#service.get(store, name, metadata);
+    });
   }
 
   /**
@@ -42,6 +53,11 @@ export class Secrets {
    * @throws SidecarError as {@link Secrets.get} does, but for `ERR_PERMISSION_DENIED`.
    */
   all(store: string, options: SecretReadOptions = {}): Promise<Readonly<Record<string, SecretValues>>> {
-    return this.#service.all(store, options.metadata ?? {});
+    return this.#read(options, (metadata) => this.#service.all(store, metadata));
+  }
+
+  async #read<T>(options: SecretReadOptions, read: (metadata: Metadata) => Promise<T>): Promise<T> {
+    checkFields(options, READ_OPTIONS, 'options of secrets');
+    return read(options.metadata ?? {});
   }
 }

@@ -1,5 +1,5 @@
 import type { Duration } from '../../../util/duration.ts';
-import { checkFunction } from '../../../util/known-fields.ts';
+import { checkFunction, nameOfKind } from '../../../util/known-fields.ts';
 import {
   ANYTHING,
   BOOLEAN,
@@ -75,14 +75,21 @@ const BULK_FIELDS: OptionFields<SubscribeBulkOptions> = {
 
 /** @throws SidecarError `ERR_CONFIGURATION` for an unknown field, and for a handler that is not a function. */
 export function checkSubscribeOptions(topic: string, handler: unknown, options: SubscribeOptions): void {
-  checkFunction(handler, `the handler of topic ${JSON.stringify(topic)}`);
+  checkHandler(topic, handler, options);
   checkOptions('options of subscribe', options, SUBSCRIBE_FIELDS);
   checkRetry(options.retry, 'options.retry', invalidConfiguration);
 }
 
+/** `defineSubscription` has the options first. */
+function checkHandler(topic: string, handler: unknown, options: unknown): void {
+  const what = `the handler of topic ${JSON.stringify(topic)}`;
+  if (typeof handler === 'function' || typeof options !== 'function') return checkFunction(handler, what);
+  throw invalidConfiguration(`${what} is ${nameOfKind(handler)}: expected a function, and the options after it`);
+}
+
 /** As {@link checkSubscribeOptions}. */
 export function checkSubscribeBulkOptions(topic: string, handler: unknown, options: SubscribeBulkOptions): void {
-  checkFunction(handler, `the handler of topic ${JSON.stringify(topic)}`);
+  checkHandler(topic, handler, options);
   checkOptions('options of subscribeBulk', options, BULK_FIELDS);
   checkRetry(options.retry, 'options.retry', invalidConfiguration);
 }

@@ -1,8 +1,9 @@
 import { SidecarError } from '../../../errors.ts';
 import type { Jsonify } from '../../../util/jsonify.ts';
-import { checkOptions, field, type OptionFields, TEXT } from '../../../util/option-fields.ts';
+import { checkOptions, field, invalidArgument, type OptionFields, TEXT } from '../../../util/option-fields.ts';
 import { shown } from '../../../util/shown.ts';
 import { checkSchema, type StandardSchema } from '../../../util/standard-schema.ts';
+import type { PublishDestination } from './envelope.ts';
 
 /** A topic and the type of its data. Made by {@link defineTopic}. @public */
 export interface TopicDefinition<Input = unknown, Output = Input> {
@@ -63,5 +64,22 @@ export function checkTopic(topic: TopicDefinition, what: string): void {
   throw new SidecarError(
     'ERR_CONFIGURATION',
     `${what} is ${shown(topic)}: expected what defineTopic returns, or the names of a component and a topic`,
+  );
+}
+
+/** In JavaScript anything may come; what is no object is taken for the name of a component. */
+export function isDefinition(to: TopicDefinition | string): to is TopicDefinition {
+  return typeof to === 'object' && to !== null;
+}
+
+/** A component and a topic by their names, of which one may be missing or be the definition of a topic. */
+export function named(method: string, pubsubName: string, topic: unknown): PublishDestination {
+  const isOfMessages = method.startsWith('publish');
+  if (typeof topic === 'string' || (isOfMessages && !isDefinition(topic as string)))
+    return { pubsubName, topic: topic as string };
+  const rest = isOfMessages ? 'data' : 'handler';
+  throw invalidArgument(
+    `the topic of ${method} is ${shown(topic)}: expected ${method}(pubsubName, topic, ${rest}), or ${method}(topic, ${rest}) with what defineTopic returns`,
+    'topic',
   );
 }

@@ -70,12 +70,12 @@ export class Registry implements CodeNames {
   replace({ kind, name, run }: WorkflowDefinition | Omit<ActivityDefinition, 'options'>): Replacement {
     checkCode(kind, name, run);
     if (kind === 'workflow' && !this.hasWorkflows) this.#onFirst();
-    const restore =
+    const close =
       kind === 'workflow'
         ? this.#programs.replace(name, asyncProgram(asTold(run), this))
         : this.#activities.replace(name, run);
     this.#onChange();
-    return { restore, [Symbol.dispose]: restore };
+    return { close, [Symbol.dispose]: close };
   }
 
   program(name: string): Program | undefined {

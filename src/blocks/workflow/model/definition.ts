@@ -83,11 +83,11 @@ export type ActivityLike<Input = never, Output = unknown> =
   | ActivityFunction<Input, Output>;
 
 /**
- * Code that temporarily replaces other code. Ends with `restore()` or, with `using`, at the end of the block. @public
+ * Code that temporarily replaces other code. Ends with `close()` or, with `using`, at the end of the block. @public
  */
 export interface Replacement extends Disposable {
   /** Ends the replacement: the original code runs again. */
-  restore(): void;
+  close(): void;
 }
 
 /**

@@ -93,8 +93,8 @@ describe('replaceActivities', () => {
       expect((await world.run('checkout', { id: 'a' }, 'one')).output).toBe('inner');
     }
     expect((await world.run('checkout', { id: 'a' }, 'two')).output).toBe('outer');
-    outer.restore();
-    outer.restore();
+    outer.close();
+    outer.close();
     const { failure } = await world.run('checkout', { id: 'a' }, 'three');
     expect(failure?.message).toContain('real money for a');
   });
@@ -129,7 +129,7 @@ describe('replaceActivities', () => {
     const replacement = replaceActivities(world.sidecar, ...names.map((name) => [name, () => `fake ${name}`] as const));
     for (const name of names)
       expect((await world.run('named', name, `f-${names.indexOf(name)}`)).output).toBe(`fake ${name}`);
-    replacement.restore();
+    replacement.close();
     for (const name of names)
       expect((await world.run('named', name, `r-${names.indexOf(name)}`)).output).toBe(`real ${name}`);
   });
@@ -236,7 +236,7 @@ describe('replaceActivity and replaceWorkflow', () => {
     await using world = await workflowWorld(everything);
     world.sidecar.workflows.replaceActivity(charge, ({ id }) => id.toUpperCase());
     // @ts-expect-error: charge answers text
-    world.sidecar.workflows.replaceActivity(charge, () => 5).restore();
+    world.sidecar.workflows.replaceActivity(charge, () => 5).close();
     expect((await world.run('checkout', { id: 'a' })).output).toBe('A');
   });
 
@@ -258,7 +258,7 @@ describe('replaceActivity and replaceWorkflow', () => {
     });
     await world.run('parent', { id: 'a' });
     expect((await world.pass('1s')).output).toBe('checked out a');
-    replacement.restore();
+    replacement.close();
     const { failure } = await world.run('parent', { id: 'b' }, 'two');
     expect(failure?.message).toContain('real money for b');
   });

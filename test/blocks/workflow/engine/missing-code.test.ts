@@ -370,7 +370,7 @@ describe('missingCodeTimeout', () => {
     await world.pass('59s');
     const fake = world.sidecar.workflows.replaceActivity(charge, () => 'in time');
     expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'in time' });
-    fake.restore();
+    fake.close();
     await world.run('shop', 'b', 'two');
     expect(await world.pass('59s', 'two')).toMatchObject(WAITING);
   });
