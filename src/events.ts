@@ -45,6 +45,14 @@ export interface JobRunInfo {
   readonly trace?: Trace;
 }
 
+/** Common to all events about an event of an input binding. @public */
+export interface BindingEventInfo {
+  /** The name of the binding. */
+  readonly bindingName: string;
+  /** Time that the delivery took, with all attempts of its policy. */
+  readonly durationMs: number;
+}
+
 /** The payload of the event about an invocation. @public */
 export interface InvocationInfo {
   /** `in`: the own application was called; `out`: anything else. */
@@ -130,6 +138,10 @@ export interface SidecarEvents {
   jobDropped: [JobRunInfo & FailureInfo];
   /** A job has ended and its name is free. */
   jobEnded: [{ readonly jobName: string; readonly reason: 'finished' | 'expired' | 'deleted' }];
+  /** An event of an input binding was accepted. */
+  bindingDelivered: [BindingEventInfo];
+  /** An event of an input binding was not accepted. The binding decides whether it comes again. */
+  bindingFailed: [BindingEventInfo & FailureInfo];
   /** A workflow instance was started, at top level or as a child. */
   workflowStarted: [WorkflowInfo];
   /** A workflow has returned and its result is recorded. */

@@ -223,6 +223,7 @@ export {
 } from './errors.ts';
 export type {
   ActivityInfo,
+  BindingEventInfo,
   DeliveryInfo,
   FailureInfo,
   InvocationInfo,

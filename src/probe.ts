@@ -39,6 +39,14 @@ export interface JobOperation {
   readonly trace: Trace | undefined;
 }
 
+/** One attempt to have an event of an input binding handled. */
+export interface BindingEventOperation {
+  readonly type: 'bindingEvent';
+  readonly bindingName: string;
+  /** The trace that the event has brought along. */
+  readonly trace: Trace | undefined;
+}
+
 /** A turn of an actor, without the time for which it waited. */
 export interface ActorOperation {
   readonly type: 'actor';
@@ -114,6 +122,7 @@ export type Operation =
   | PublishOperation
   | ProcessOperation
   | JobOperation
+  | BindingEventOperation
   | ActorOperation
   | StartOperation
   | ActivityOperation

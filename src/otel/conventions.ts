@@ -11,6 +11,7 @@ export const ATTRIBUTE = {
   actorType: 'insidecar.actor.type',
   actorId: 'insidecar.actor.id',
   actorMethod: 'insidecar.actor.method',
+  bindingName: 'insidecar.binding.name',
   jobName: 'insidecar.job.name',
   jobHandler: 'insidecar.job.handler',
   jobDueAt: 'insidecar.job.due_at',

@@ -36,6 +36,7 @@ export class Instruments {
   readonly #processing: Histogram;
   readonly #jobRun: Histogram;
   readonly #jobLag: Histogram;
+  readonly #bindingEvent: Histogram;
   readonly #turn: Histogram;
   readonly #workflow: Histogram;
   readonly #activity: Histogram;
@@ -61,6 +62,10 @@ export class Instruments {
     this.#processing = duration('messaging.process.duration', 'Time that attempts to process messages took.');
     this.#jobRun = duration('insidecar.job.run.duration', 'Time that attempts to run jobs took.');
     this.#jobLag = duration('insidecar.job.run.lag', 'How late first attempts to run jobs began.');
+    this.#bindingEvent = duration(
+      'insidecar.binding.delivery.duration',
+      'Time that attempts to have events of bindings handled took.',
+    );
     this.#turn = duration('insidecar.actor.turn.duration', 'Time that turns of actors took.');
     this.#workflow = duration('insidecar.workflow.duration', 'Time from the start to the end of runs of workflows.');
     this.#activity = duration('insidecar.workflow.activity.duration', 'Time that attempts to run activities took.');
@@ -80,6 +85,11 @@ export class Instruments {
         return this.#processed(operation, of);
       case 'job':
         return this.#jobDone(operation, of);
+      case 'bindingEvent':
+        return this.#bindingEvent.record(durationS, {
+          ...this.#base(ending),
+          [ATTRIBUTE.bindingName]: operation.bindingName,
+        });
       case 'actor':
         return this.#turn.record(durationS, { ...this.#base(ending), [ATTRIBUTE.actorType]: operation.actorType });
       case 'activity':

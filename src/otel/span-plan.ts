@@ -11,6 +11,7 @@ import {
 import type {
   ActivityOperation,
   ActorOperation,
+  BindingEventOperation,
   InvokeOperation,
   JobOperation,
   Operation,
@@ -53,6 +54,8 @@ export function planSpan(operation: Exclude<Operation, { type: 'serve' }>, rules
       return operation.isBulk ? bulkPlan(operation, rules) : processPlan(operation, rules);
     case 'job':
       return withCommon(jobPlan(operation), rules);
+    case 'bindingEvent':
+      return withCommon(bindingPlan(operation), rules);
     case 'actor':
       return withCommon(actorPlan(operation), rules);
     case 'start':
@@ -164,6 +167,17 @@ function jobPlan({ jobName, handler, attempt, dueAt, trace: scheduled }: JobOper
     },
     parent: ROOT_CONTEXT,
     links: linksTo([spanContextOf(scheduled)]),
+  };
+}
+
+function bindingPlan({ bindingName, trace: brought }: BindingEventOperation): SpanPlan {
+  const origin = spanContextOf(brought);
+  return {
+    name: `binding ${bindingName}`,
+    kind: SpanKind.CONSUMER,
+    attributes: { [ATTRIBUTE.bindingName]: bindingName },
+    parent: childOf(origin),
+    links: linksTo([origin]),
   };
 }
 

@@ -95,6 +95,8 @@ export const EVENTS = Object.keys({
   jobFailed: true,
   jobDropped: true,
   jobEnded: true,
+  bindingDelivered: true,
+  bindingFailed: true,
   workflowStarted: true,
   workflowCompleted: true,
   workflowFailed: true,

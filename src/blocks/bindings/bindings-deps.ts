@@ -20,7 +20,7 @@ export interface BindingAppMonitor {
 export interface BindingsServiceDeps
   extends Pick<
     BlockDeps,
-    'appId' | 'clock' | 'logger' | 'work' | 'random' | 'probe' | 'apart' | 'admit' | 'gracePeriodMs'
+    'appId' | 'clock' | 'logger' | 'events' | 'work' | 'random' | 'probe' | 'apart' | 'admit' | 'gracePeriodMs'
   > {
   readonly resiliency: Resiliency;
   /** The bindings that the application may use. */

@@ -11,7 +11,7 @@ import { Stores } from '../stores.ts';
 import type { BindingsServiceDeps, NamedBinding } from './bindings-deps.ts';
 import { invokeFailed, notAnOutput, unknownBindingOperation } from './errors.ts';
 import type { HandledInput } from './input-delivery.ts';
-import { Inputs } from './inputs.ts';
+import { type InputState, Inputs } from './inputs.ts';
 import type { BindingInvocation } from './parse-invocation.ts';
 
 /** A call's part that is not in its body. */
@@ -85,6 +85,16 @@ export class BindingsService implements BlockService {
   /** Has code handle the events of an input binding. Ends with the result's disposal. */
   on(name: string, handled: HandledInput): Disposable {
     return this.#inputs.on(name, handled);
+  }
+
+  /** The operations that callers may ask for. */
+  operations({ definition }: NamedBinding): readonly string[] {
+    return isUsedFor(definition, 'output') ? definition.operations : [];
+  }
+
+  /** How an input binding is used; `undefined` if it is none. */
+  input(name: string): InputState | undefined {
+    return this.#inputs.state(name);
   }
 
   async open(membership: Membership): Promise<void> {

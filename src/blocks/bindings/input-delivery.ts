@@ -1,5 +1,9 @@
 import type { AppCall, AppReply } from '../../app/channel.ts';
 import type { BindingEvent } from '../../components/binding.ts';
+import { messageOf } from '../../errors.ts';
+import type { HeaderMap } from '../../http/message.ts';
+import { traceOfHeaders } from '../../http/trace-headers.ts';
+import { observe } from '../../probe.ts';
 import type { CallResult, Policy, Verdict } from '../../resiliency/policy.ts';
 import { NEVER } from '../../util/cancel-token.ts';
 import { type CodeCall, CodeCalls } from '../../util/code-calls.ts';
@@ -17,6 +21,15 @@ export interface HandledInput {
   readonly timeLimitMs: number;
 }
 
+/** The last events of a binding. */
+export interface LastEvents {
+  /** When the last one was accepted. */
+  readonly acceptedAt?: number;
+  /** When the last one was not accepted, and why. */
+  readonly failedAt?: number;
+  readonly reason?: string;
+}
+
 /** Where the events of a binding go. */
 export interface InputTarget {
   /** The name of the binding. */
@@ -27,6 +40,7 @@ export interface InputTarget {
   readonly handled: HandledInput | undefined;
 }
 
+const NO_HEADERS: HeaderMap = {};
 const REMEDY = 'the limit is deliveryTimeout (insidecar run: --delivery-timeout); 0 is no limit';
 
 /** Delivers events of input bindings to code or to the application. */
@@ -37,6 +51,7 @@ export class InputDelivery {
   readonly #underWay = new Work();
   /** Bindings whose last delivery has failed: only the first failure in a row is a warning. */
   readonly #failing = new Set<string>();
+  readonly #last = new Map<string, LastEvents>();
 
   constructor(deps: BindingsServiceDeps, invoke: InvokeForAnswer) {
     this.#deps = deps;
@@ -44,42 +59,80 @@ export class InputDelivery {
     this.#calls = new CodeCalls(deps);
   }
 
+  /** The last events of a binding in this process. */
+  last(name: string): LastEvents {
+    return this.#last.get(name) ?? {};
+  }
+
   /** Resolves when the event is accepted, and rejects when not. */
   async deliver(target: InputTarget, event: BindingEvent): Promise<void> {
     const { name, policy } = target;
+    const startedAt = this.#deps.clock.now();
     const done = [this.#underWay.begin(name), this.#deps.work.begin(`delivering an event of binding ${name}`)];
     try {
       await (policy === undefined
-        ? this.#attempt(target, event)
+        ? this.#observed(target, event)
         : policy.run(
             NEVER,
-            () => this.#attempt(target, event),
+            () => this.#observed(target, event),
             (outcome) => verdictOf(policy, outcome),
           ));
-      this.#failing.delete(name);
+      this.#accepted(name, startedAt);
     } catch (error) {
-      this.#logFailure(name, error);
+      this.#failed(name, startedAt, error);
       throw error;
     } finally {
       for (const end of done) end();
     }
   }
 
-  #logFailure(binding: string, error: unknown): void {
-    const { logger } = this.#deps;
+  #accepted(bindingName: string, startedAt: number): void {
+    const { clock, events } = this.#deps;
+    const now = clock.now();
+    this.#failing.delete(bindingName);
+    this.#last.set(bindingName, { ...this.#last.get(bindingName), acceptedAt: now });
+    if (events.listenerCount('bindingDelivered') > 0)
+      events.emit('bindingDelivered', { bindingName, durationMs: now - startedAt });
+  }
+
+  #failed(binding: string, startedAt: number, error: unknown): void {
+    const { logger, clock, events } = this.#deps;
+    const now = clock.now();
+    const reason = messageOf(error);
+    this.#last.set(binding, { ...this.#last.get(binding), failedAt: now, reason });
+    if (events.listenerCount('bindingFailed') > 0)
+      events.emit('bindingFailed', { bindingName: binding, durationMs: now - startedAt, reason, error });
     const isKnown = this.#failing.has(binding);
     this.#failing.add(binding);
     logger[isKnown ? 'debug' : 'warn']({ binding, ...logged(thrown(error)) }, 'an event of a binding was not accepted');
   }
 
-  #attempt(target: InputTarget, event: BindingEvent): Promise<void> {
-    return target.handled === undefined ? this.#toApp(target, event) : this.#toCode(target.name, target.handled, event);
+  async #observed(target: InputTarget, event: BindingEvent): Promise<void> {
+    const { probe } = this.#deps;
+    if (probe === undefined) return this.#attempt(target, event, NO_HEADERS);
+    const trace = traceOfHeaders(event.metadata);
+    const operation = { type: 'bindingEvent', bindingName: target.name, trace } as const;
+    await observe(probe, operation, async (observation) => {
+      try {
+        await this.#attempt(target, event, observation.headers());
+      } catch (error) {
+        if (error instanceof RefusedEvent)
+          observation.end({ failure: { reason: error.message, status: error.status } });
+        throw error;
+      }
+    });
   }
 
-  async #toApp({ name, route }: InputTarget, { data, metadata }: BindingEvent): Promise<void> {
+  #attempt(target: InputTarget, event: BindingEvent, traceHeaders: HeaderMap): Promise<void> {
+    return target.handled === undefined
+      ? this.#toApp(target, event, traceHeaders)
+      : this.#toCode(target.name, target.handled, event);
+  }
+
+  async #toApp({ name, route }: InputTarget, { data, metadata }: BindingEvent, traceHeaders: HeaderMap): Promise<void> {
     const { app, timeLimitMs } = this.#deps;
     if (app === undefined) throw new Error('there is neither a handler nor an application');
-    const headers = { ...eventHeaders(metadata), 'content-type': 'application/json' };
+    const headers = { ...eventHeaders(metadata), ...traceHeaders, 'content-type': 'application/json' };
     const call: AppCall = { method: 'POST', url: route, headers, body: data, timeLimitMs, remedy: REMEDY };
     const reply: AppReply = await app.call(call);
     if (reply.status < 200 || reply.status > 299) throw new RefusedEvent(reply.status);

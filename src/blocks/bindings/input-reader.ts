@@ -32,6 +32,11 @@ export class InputReader {
     this.#isSubscribed = input.isSubscribed;
   }
 
+  /** Whether somebody gets its events. */
+  get isReading(): boolean {
+    return this.#reading !== undefined;
+  }
+
   /** The application has said whether it wants the events. */
   subscribe(isSubscribed: boolean): void {
     this.#isSubscribed = isSubscribed;

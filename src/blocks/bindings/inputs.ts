@@ -2,9 +2,15 @@ import { type BindingDefinition, isUsedFor } from '../../components/binding.ts';
 import { SidecarError } from '../../errors.ts';
 import { didYouMean } from '../../util/suggest.ts';
 import type { BindingsServiceDeps, InvokeForAnswer, NamedBinding } from './bindings-deps.ts';
-import { type HandledInput, InputDelivery } from './input-delivery.ts';
+import { type HandledInput, InputDelivery, type LastEvents } from './input-delivery.ts';
 import { InputReader } from './input-reader.ts';
 import { RouteQuestion } from './route-question.ts';
+
+/** How an input binding is used. */
+export interface InputState extends LastEvents {
+  /** Whether somebody gets its events. */
+  readonly isRead: boolean;
+}
 
 /** The input bindings of a sidecar: which of them are read, and for whom. */
 export class Inputs {
@@ -74,6 +80,12 @@ export class Inputs {
   /** The application has come. Resolves after its first answers. */
   async #ask(): Promise<void> {
     await Promise.all(this.#questions.map((question) => question.ask()));
+  }
+
+  /** How an input binding is used; `undefined` if it is none. */
+  state(name: string): InputState | undefined {
+    const reader = this.#readers.get(name);
+    return reader && { isRead: reader.isReading, ...this.#delivery.last(name) };
   }
 
   start(): void {

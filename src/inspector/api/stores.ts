@@ -1,12 +1,12 @@
 import type { PayloadView } from './apps.ts';
 
-/** `GET stores`: the stores of state, locks, configuration and secrets that are open. */
+/** `GET stores`: the stores of state, locks, configuration and secrets, and the bindings, that are open. */
 export interface StoresReply {
   readonly stores: readonly StoreInfo[];
 }
 
 /** A store of a building block. */
-export type StoreInfo = StateStoreInfo | LockStoreInfo | ConfigurationStoreInfo | SecretStoreInfo;
+export type StoreInfo = StateStoreInfo | LockStoreInfo | ConfigurationStoreInfo | SecretStoreInfo | BindingInfo;
 
 interface StoreBase {
   readonly name: string;
@@ -42,6 +42,24 @@ export interface SecretStoreInfo extends StoreBase {
   readonly block: 'secrets';
   /** Which secrets the application may read. Absent: all. */
   readonly scope?: SecretScopeInfo;
+}
+
+export interface BindingInfo extends StoreBase {
+  readonly block: 'bindings';
+  /** Its operations; empty if it is not called. */
+  readonly operations: readonly string[];
+  /** Its events in this process. Absent: it is not read. */
+  readonly input?: BindingInputInfo;
+}
+
+export interface BindingInputInfo {
+  /** Whether the application or code gets them. */
+  readonly isRead: boolean;
+  /** When the last one was accepted. */
+  readonly acceptedAt?: number;
+  /** When the last one was not accepted, and why. */
+  readonly failedAt?: number;
+  readonly reason?: string;
 }
 
 /** A rule about the secrets of a store: names, never values. */

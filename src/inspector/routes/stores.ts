@@ -15,7 +15,7 @@ import type { Query } from '../query.ts';
 import type { ApiRoute } from '../route.ts';
 import { given, reads } from './define.ts';
 
-/** The stores of state, locks, configuration and secrets: what is in them, and how this process uses them. */
+/** The stores of state, locks, configuration and secrets, and bindings: what is in them, and how this process uses them. */
 export function storeRoutes(views: PayloadViews): readonly ApiRoute[] {
   return [
     reads('stores', [], async ({ stores }): Promise<StoresReply> => ({ stores: describe(stores) })),
@@ -28,7 +28,7 @@ export function storeRoutes(views: PayloadViews): readonly ApiRoute[] {
 
 type StoreBlocks = Sidecar['stores'];
 
-function describe({ state, locks, configuration, secrets }: StoreBlocks): readonly StoreInfo[] {
+function describe({ state, locks, configuration, secrets, bindings }: StoreBlocks): readonly StoreInfo[] {
   return [
     ...state.stores.list().map((one): StoreInfo => {
       const { prefix: keyPrefix, isEncrypted } = state.store(one.definition.name);
@@ -45,10 +45,16 @@ function describe({ state, locks, configuration, secrets }: StoreBlocks): readon
     ...secrets.stores.list().map((one): StoreInfo => {
       return { ...baseOf(one), block: 'secrets', ...given({ scope: scopeOf(secrets, one.definition.name) }) };
     }),
+    ...bindings.stores.list().map((one): StoreInfo => {
+      const input = bindings.input(one.definition.name);
+      return { ...baseOf(one), block: 'bindings', operations: bindings.operations(one), ...given({ input }) };
+    }),
   ];
 }
 
-type AnyStore = ReturnType<StoreBlocks['state' | 'locks' | 'configuration' | 'secrets']['stores']['list']>[number];
+type AnyStore = ReturnType<
+  StoreBlocks['state' | 'locks' | 'configuration' | 'secrets' | 'bindings']['stores']['list']
+>[number];
 type BaseInfo = Pick<StoreInfo, 'name' | 'type' | 'version' | 'failure'>;
 
 function baseOf({ definition: { name, type, version }, store: { failure } }: AnyStore): BaseInfo {

@@ -14,6 +14,7 @@ export const BLOCKS: Readonly<Record<StoreInfo['block'], string>> = {
   lock: 'locks',
   configuration: 'configuration',
   secrets: 'secrets',
+  bindings: 'bindings',
 };
 
 const COLUMNS: readonly Column<StoreInfo>[] = [
@@ -37,6 +38,11 @@ function useOf(store: StoreInfo): string {
       return plural(store.subscriptions, 'subscription');
     case 'secrets':
       return `may read ${readable(store.scope)}`;
+    case 'bindings':
+      return [
+        ...(store.operations.length > 0 ? [`is called: ${store.operations.join(', ')}`] : []),
+        ...(store.input === undefined ? [] : [store.input.isRead ? 'delivers events' : 'nobody gets its events']),
+      ].join('; ');
   }
 }
 
@@ -51,11 +57,14 @@ export function StoreHealth({ of: { failure } }: { readonly of: StoreInfo }) {
   );
 }
 
-/** The stores of state, locks, configuration and secrets. */
+/** The stores of state, locks, configuration and secrets, and the bindings. */
 export function StoreList() {
   const poll = usePoll('stores');
   return (
-    <Page title="Stores" note="The components that keep state, locks, configuration and secrets of the application.">
+    <Page
+      title="Stores"
+      note="The components that keep state, locks, configuration and secrets of the application, and its bindings."
+    >
       <Loaded of={poll}>
         {({ stores }) => (
           <DataTable

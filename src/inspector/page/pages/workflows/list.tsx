@@ -85,7 +85,7 @@ export function WorkflowList() {
   return (
     <Page
       title="Workflows"
-      note="Of all processes that share the state, the last ID first. IDs that the sidecar made are in the order of their start."
+      note="Of all processes that share the state, the last ID first: the sidecar numbers its own by their start."
       actions={
         <Actions>
           <Action tone="primary" run={opens(isStarting)}>

@@ -84,7 +84,7 @@ function RerunHere({ instanceId, sequence }: { readonly instanceId: string; read
       <Action
         confirm={{
           title: `Run again from #${sequence}?`,
-          body: 'A new instance begins before the turn that made this action: results until then are kept, and what came later is done again.',
+          body: 'A new instance begins before the turn that made this action: earlier results are kept, later work is done again.',
           action: 'Run again',
         }}
         run={async () => {
