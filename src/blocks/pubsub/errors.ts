@@ -36,7 +36,7 @@ export function hintInCode(
   { pubsubName, topic }: PublishDestination,
   known: readonly string[],
 ): string {
-  const isSwapped = known.includes(topic) || typeof topic !== 'string';
+  const isSwapped = known.includes(topic);
   const last = { publish: 'data', publishBulk: 'entries', subscribe: 'handler' }[call];
   return `${knownNames(pubsubName, known)}${isSwapped ? `; the order is ${call}(pubsubName, topic, ${last})` : ''}`;
 }
