@@ -47,7 +47,8 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   const wantsShared = !settings.isIsolated && !hasState(resources);
   // Loaded apart: what only a run needs, other commands do without.
   const { openPlace } = await import('./runs/run-place.ts');
-  const place = await openPlace({ ...context, runFile, wantsShared, logger: log });
+  const hasInspector = settings.inspector !== undefined;
+  const place = await openPlace({ ...context, runFile, hasInspector, wantsShared, logger: log });
   log.info({}, `insidecar ${VERSION}, state ${place.shared?.inWords ?? `in ${resources.state?.place ?? 'memory'}`}`);
   telemetry = await telemetryOf(apps, { settings, resources, context, loggers });
   try {

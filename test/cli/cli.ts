@@ -31,16 +31,22 @@ export interface RunningCli {
 export interface CliOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
+  /** The user that it runs as, and the Node that this user may run. */
+  readonly as?: { readonly uid: number; readonly node: string };
   /** The command's program. Default: the built one. */
   readonly main?: string;
 }
 
 /** Starts the command; it is killed at the end of the test. */
-export function startCli(args: readonly string[], { env = {}, cwd, main = MAIN }: CliOptions = {}): RunningCli {
+export function startCli(args: readonly string[], { env = {}, cwd, as, main = MAIN }: CliOptions = {}): RunningCli {
   const plain = { NODE_ENV: '', NODE_V8_COVERAGE: '', NODE_OPTIONS: '', FORCE_COLOR: undefined, NO_COLOR: undefined };
   // What commands of a user share is not for the tests beside this one.
   const inherited = { ...process.env, XDG_RUNTIME_DIR: runtimeDirectory(), ...plain };
-  const child = spawn(process.execPath, [main, ...args], { env: { ...inherited, ...env }, ...(cwd && { cwd }) });
+  const child = spawn(as?.node ?? process.execPath, [main, ...args], {
+    env: { ...inherited, ...env },
+    ...(cwd && { cwd }),
+    ...(as && { uid: as.uid, gid: as.uid }),
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   const collect = (stream: NodeJS.ReadableStream): (() => string) => {
     const chunks: Buffer[] = [];

@@ -1,6 +1,15 @@
-import { chownSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  constants,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+} from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sendCurl } from '../support/curl.ts';
 import { freePort, send } from '../support/http.ts';
@@ -253,6 +262,17 @@ describe('what commands share', () => {
     expect(other.got()).toEqual([]);
   });
 
+  test('that cannot be kept is an error that says what to do', async () => {
+    const lock = join(sharedIn(), 'lock.db');
+    mkdirSync(lock, { recursive: true });
+    chmodSync(sharedIn(), 0o700);
+    const { code, stderr } = await runCli(['run', '--app-id', 'a', '--http-port', '0', '--log-json=false'], { env });
+    expect(stderr).toMatch(
+      /insidecar: what this command shares with others cannot be kept in ".*insidecar": .*--isolated/,
+    );
+    expect(code).toBe(1);
+  });
+
   test('an environment variable that is neither true nor false is refused', async () => {
     const { code, stderr } = await runCli(['run', '--app-id', 'a'], { env: { INSIDECAR_ISOLATED: 'maybe' } });
     expect(stderr).toContain('environment variable INSIDECAR_ISOLATED is "maybe": expected true or false');
@@ -260,12 +280,47 @@ describe('what commands share', () => {
   });
 });
 
+const ONE_USER = 12_345;
+
+/** A Node that every user may run: that of root may lie where nobody else comes. */
+async function nodeForAll(): Promise<string> {
+  const node = join(await temporaryDirectory(), 'node');
+  chmodSync(dirname(node), 0o755);
+  copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE);
+  chmodSync(node, 0o755);
+  return node;
+}
+
 describe.runIf(process.getuid?.() === 0)('another user', () => {
+  test('shares nothing with this one, beside it in the directory for temporary files', async (context) => {
+    const as = { uid: ONE_USER, node: await nodeForAll() };
+    const temporary = env['TMPDIR'] ?? '';
+    chmodSync(temporary, 0o1777);
+    // Without a directory of the system for each user.
+    env = { TMPDIR: temporary, XDG_RUNTIME_DIR: join(temporary, 'none'), XDG_CACHE_HOME: temporary };
+    if ((await runCli(['--version'], { env, as, cwd: temporary })).code !== 0) return context.skip('may not read dist');
+    await run('one');
+    const port = String(await freePort());
+    const flags = ['--app-id', 'two', '--http-port', port, '--log-json=false'];
+    const other = startCli(['run', ...flags], { env, as, cwd: temporary });
+    await untilSaid(other.stderr, 'sidecar at');
+    expect(other.stderr()).toContain('shared with the other commands of this user');
+    expect((await runCli(['list', '-o', 'json'], { env })).stdout).toMatch(/^\[[^[]*"appId": "one"[^[]*\]\n$/);
+    const theirs = await runCli(['list', '-o', 'json'], { env, as, cwd: temporary });
+    expect(theirs.stdout).toMatch(/^\[[^[]*"appId": "two"[^[]*\]\n$/);
+    const { text } = await send(`http://127.0.0.1:${port}`, 'GET', '/v1.0/invoke/one/method/x');
+    expect(text).toContain('ERR_DIRECT_INVOKE');
+    for (const uid of [0, ONE_USER]) {
+      const { mode, uid: owner } = lstatSync(join(temporary, `insidecar-${uid}`));
+      expect([mode & 0o777, owner]).toEqual([0o700, uid]);
+    }
+  });
+
   test('whose directory has the name is not joined: the command says so, and is alone', async () => {
     const taken = [sharedIn(), join(env['TMPDIR'] ?? '', 'insidecar-0')];
     for (const path of taken) {
       mkdirSync(path, { mode: 0o700 });
-      chownSync(path, 12_345, 12_345);
+      chownSync(path, ONE_USER, ONE_USER);
     }
     const alone = await run('one');
     expect(alone.cli.stderr()).toContain('there is no directory that only this user may use');

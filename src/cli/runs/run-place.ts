@@ -19,6 +19,7 @@ export interface RunPlace {
 /** What {@link openPlace} needs. */
 export interface RunPlaceDeps extends Pick<CommandContext, 'environment' | 'directory' | 'clock'> {
   readonly runFile: string | undefined;
+  readonly hasInspector: boolean;
   /** Whether the run would else have a state of its own, in memory. */
   readonly wantsShared: boolean;
   readonly logger: Logger;
@@ -28,10 +29,11 @@ const NO_PLACE =
   'there is no directory that only this user may use: other commands do not find this one, and operating it takes --url and a token';
 
 export async function openPlace(deps: RunPlaceDeps): Promise<RunPlace> {
-  const { environment, directory, clock, runFile, logger } = deps;
+  const { environment, directory, clock, runFile, hasInspector, logger } = deps;
   const runs = runDirectory(environment);
   if (runs === undefined) {
-    logger.warn({}, NO_PLACE);
+    // A container whose files are read-only has no other commands.
+    logger[hasInspector ? 'warn' : 'info']({}, NO_PLACE);
     return { shared: undefined, register: undefined };
   }
   const shared = await sharedIn(runs, deps);
