@@ -12,7 +12,7 @@ const ICON =
 /** What the browser loads to show one page. */
 const ONE_PAGE = { maxBytes: 100_000, maxGzipBytes: 35_000 };
 /** What it loads when somebody opens all. */
-const ALL_PAGES = { maxBytes: 145_000, maxGzipBytes: 52_000 };
+const ALL_PAGES = { maxBytes: 150_000, maxGzipBytes: 54_000 };
 
 /** What lists and forms need and the first page does not: one file, as several are larger when they are compressed. */
 const SHARED = { name: 'shared', test: /\/page\/(?:ui\/(?:actions|filters|form|payload)|core\/(?:input|json))\.tsx?$/ };

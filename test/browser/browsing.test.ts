@@ -62,6 +62,7 @@ describe.skipIf(!hasChromium())('browsing', () => {
       ['s', 'Subscriptions'],
       ['j', 'Jobs'],
       ['w', 'Workflows'],
+      ['a', 'Actors'],
       ['r', 'Stores'],
       ['c', 'Calls'],
       ['h', 'Hosts'],

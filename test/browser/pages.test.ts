@@ -27,6 +27,11 @@ const PAGES: readonly Case[] = [
   { hash: '/workflows/checkout-2?tab=history', heading: 'checkout-2', shows: [/ActivityFailed|failed/i] },
   { hash: '/workflows/approval-1', heading: 'approval-1', shows: ['waiting for the boss', 'timer'] },
   { hash: '/workflows/pack-1', heading: 'pack-1', shows: [/3 ↓/] },
+  { hash: '/actors', heading: 'Actors', shows: ['Basket', 'ann', 'Waiting'] },
+  { hash: '/actors?tab=reminders', heading: 'Actors', shows: ['expire', '2h', 'ann'] },
+  { hash: '/actors/Basket/ann', heading: 'ann', shows: ['0 calls, 0 waiting', 'expire', '"apple"', '"***"'] },
+  { hash: '/actors/Basket/ann?open=expire', heading: 'ann', shows: ['Reminder of Basket ann', '"reason": "idle"'] },
+  { hash: '/actors/Basket/bob', heading: 'bob', shows: ['not active', 'It has no reminders.', 'It has no state.'] },
   {
     hash: '/stores',
     heading: 'Stores',

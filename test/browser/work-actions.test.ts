@@ -1,6 +1,7 @@
 /** What can be done to jobs and workflows from the page, and what it does to the sidecar. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { hasChromium } from '../support/servers.ts';
+import { Basket } from './actors.ts';
 import { until, type View, Viewing } from './browser.ts';
 import { approval, checkout } from './workflows.ts';
 import { World } from './world.ts';
@@ -68,6 +69,22 @@ describe.skipIf(!hasChromium())('work', () => {
     await view.button('Delete', view.dialog).click();
     await view.heads('Jobs');
     expect(await world.shop.jobs.get('sweep')).toBeUndefined();
+  });
+
+  test('a reminder of an actor runs now, and is deleted', async () => {
+    const { actors } = world.shop;
+    await actors.get(Basket, 'bob').put('pear');
+    await view.go('/actors/Basket/bob', 'bob');
+    await view.shows('"pear"', view.page.locator('main'));
+    await view.page.getByRole('link', { name: 'expire' }).click();
+    await view.button('Run now').click();
+    await until(() => actors.state('Basket', 'bob')).toEqual(
+      new Map([['state', { items: [], password: 'swordfish' }]]),
+    );
+    await view.button('Delete…').click();
+    await view.button('Delete', view.dialog).click();
+    await view.shows('It has no reminders.');
+    expect(await actors.reminders.get('Basket', 'bob', 'expire')).toBeUndefined();
   });
 
   test('a workflow is started', async () => {

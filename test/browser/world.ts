@@ -20,6 +20,7 @@ import { type InspectOptions, type Inspector, inspect } from '../../src/inspecto
 import type { AnyComponentDefinition, Clock, KeyValueDefinition } from '../../src/kit/index.ts';
 import { type Listening, listen } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
+import { Basket } from './actors.ts';
 import { approval, checkout, packOrder, WORKFLOWS } from './workflows.ts';
 
 export const TOKEN = 'the-token-of-the-inspector';
@@ -138,6 +139,7 @@ export class World implements AsyncDisposable {
   async #start(): Promise<void> {
     const { shop, billing, otherBilling } = this;
     shop.workflows.register(...WORKFLOWS);
+    shop.actors.register(Basket);
     shop.register(
       defineJob('*', (_, { name }) => {
         this.runs.push(name);
@@ -186,6 +188,7 @@ export class World implements AsyncDisposable {
     await this.#fillJobs();
     await this.#fillWorkflows();
     await this.#fillStores();
+    await this.shop.actors.get(Basket, 'ann').put('apple');
     const { invocation } = this.shop;
     await invocation.invoke('billing', 'charge', { method: 'POST', body: { order: 1 } });
     await invocation.invoke('carrier', 'parcels/1');

@@ -7,8 +7,8 @@ export interface PageSpec {
   /** The first part of its path; `''` for the first page. */
   readonly path: string;
   readonly title: string;
-  /** With `g`, it leads here. Without, the page is not in the navigation. */
-  readonly letter?: string;
+  /** With `g`, it leads here. Empty: the page is not in the navigation. */
+  readonly letter: string;
   readonly view: ComponentType;
 }
 
@@ -25,23 +25,30 @@ const DeadLetters = lazy(operating, 'DeadLetters');
 const Subscriptions = lazy(operating, 'Subscriptions');
 const Jobs = lazy(operating, 'Jobs');
 const Stores = lazy(() => import('./pages/stores/stores.tsx'), 'Stores');
+const Actors = lazy(() => import('./pages/actors/actors.tsx'), 'Actors');
 const Workflows = lazy(() => import('./pages/workflows/workflows.tsx'), 'Workflows');
+
+/** A page whose path is its title. */
+function page(title: string, view: ComponentType, letter = ''): PageSpec {
+  return { path: title.toLowerCase().replace(' ', '-'), title, letter, view };
+}
 
 /** In the order of the navigation. */
 export const PAGES: readonly PageSpec[] = [
-  { path: '', title: 'Overview', letter: 'o', view: Overview },
-  { path: 'messages', title: 'Messages', letter: 'm', view: Messages },
-  { path: 'queues', title: 'Queues', letter: 'q', view: Queues },
-  { path: 'dead-letters', title: 'Dead letters', letter: 'd', view: DeadLetters },
-  { path: 'subscriptions', title: 'Subscriptions', letter: 's', view: Subscriptions },
-  { path: 'jobs', title: 'Jobs', letter: 'j', view: Jobs },
-  { path: 'workflows', title: 'Workflows', letter: 'w', view: Workflows },
-  { path: 'stores', title: 'Stores', letter: 'r', view: Stores },
-  { path: 'calls', title: 'Calls', letter: 'c', view: Calls },
-  { path: 'hosts', title: 'Hosts', letter: 'h', view: Hosts },
-  { path: 'settings', title: 'Settings', letter: 't', view: Settings },
-  { path: 'search', title: 'Search', view: Search },
+  { ...page('Overview', Overview, 'o'), path: '' },
+  page('Messages', Messages, 'm'),
+  page('Queues', Queues, 'q'),
+  page('Dead letters', DeadLetters, 'd'),
+  page('Subscriptions', Subscriptions, 's'),
+  page('Jobs', Jobs, 'j'),
+  page('Workflows', Workflows, 'w'),
+  page('Actors', Actors, 'a'),
+  page('Stores', Stores, 'r'),
+  page('Calls', Calls, 'c'),
+  page('Hosts', Hosts, 'h'),
+  page('Settings', Settings, 't'),
+  page('Search', Search),
 ];
 
 /** The pages that the navigation shows. */
-export const NAVIGATION = PAGES.flatMap(({ letter, ...page }) => (letter === undefined ? [] : [{ ...page, letter }]));
+export const NAVIGATION: readonly PageSpec[] = PAGES.filter(({ letter }) => letter !== '');

@@ -1,3 +1,4 @@
+import type { ActorReply, ActorsReply, ReminderBody, ReminderReply, RemindersReply } from '../../api/actors.ts';
 import type { AppsReply } from '../../api/apps.ts';
 import type { JobBody, JobReply, JobsReply, ScheduleBody } from '../../api/jobs.ts';
 import type { CallRecord, MessageDetail, MessageRecord, Overview, PublishBody, RecordsReply } from '../../api/live.ts';
@@ -50,6 +51,10 @@ export interface Reads {
   subscriptions: SubscriptionsReply;
   jobs: JobsReply;
   'jobs/one': JobReply;
+  actors: ActorsReply;
+  'actors/one': ActorReply;
+  'actors/reminders': RemindersReply;
+  'actors/reminders/one': ReminderReply;
   workflows: WorkflowsReply;
   'workflows/one': WorkflowReply;
   'workflows/event': HistoryEventReply;
@@ -78,6 +83,8 @@ export interface Writes {
   'jobs/pause': [JobBody, ChangedReply];
   'jobs/resume': [JobBody, ChangedReply];
   'jobs/delete': [JobBody, ChangedReply];
+  'actors/reminders/run': [ReminderBody, ChangedReply];
+  'actors/reminders/delete': [ReminderBody, ChangedReply];
   workflows: [StartBody, InstanceReply];
   'workflows/pause': [InstanceBody, unknown];
   'workflows/resume': [InstanceBody, unknown];
