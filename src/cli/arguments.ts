@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { parseGoDuration } from '../util/duration.ts';
 import { parseGoBoolean } from '../util/go-boolean.ts';
 import { suggest } from '../util/suggest.ts';
-import { type CommandFailure, misuse } from './failure.ts';
+import { type CommandFailure, misuse, Problems } from './failure.ts';
 
 /** A flag of a command. */
 export interface Flag {
@@ -57,8 +57,8 @@ export function readArguments(
   checkBare(tokens, byName, about);
   const values = new Map<string, string[]>();
   const notes: string[] = [];
-  for (const token of tokens) {
-    if (token.kind !== 'option' || token.index >= flagsEnd) continue;
+  const problems = new Problems(about);
+  const read = (token: Extract<Token, { kind: 'option' }>): void => {
     const given = args[token.index] ?? token.rawName;
     const isLongWithOneDash = /^-[a-z]{2}/.test(given) && byName.has(given.slice(1).replace(/=.*/s, ''));
     const flag = isLongWithOneDash ? undefined : byName.get(token.name);
@@ -67,7 +67,9 @@ export function readArguments(
     if (flag.ignored !== undefined) notes.push(`${token.rawName} does nothing here: ${flag.ignored}`);
     const known = values.get(flag.name) ?? [];
     values.set(flag.name, [...known, readValue(token, flag, about)]);
-  }
+  };
+  for (const token of tokens) if (token.kind === 'option' && token.index < flagsEnd) problems.of(() => read(token));
+  problems.check();
   const rest = isMixed
     ? tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []))
     : args.slice(end?.kind === 'option-terminator' ? flagsEnd + 1 : flagsEnd);
@@ -138,6 +140,7 @@ function unknownFlag(given: string, flags: readonly Flag[], about: string): Comm
 export class FlagValues {
   readonly #values: ReadonlyMap<string, readonly string[]>;
   readonly #about: string;
+  #problems: Problems | undefined;
 
   constructor(values: ReadonlyMap<string, readonly string[]>, about: string) {
     this.#values = values;
@@ -171,7 +174,7 @@ export class FlagValues {
     const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
     if (value >= from && value <= to) return value;
     const range = to === Number.MAX_SAFE_INTEGER ? `of at least ${from}` : `from ${from} to ${to}`;
-    throw this.#refuse(name, `an integer ${range}`);
+    return this.#refuse(name, `an integer ${range}`);
   }
 
   port(name: string): number | undefined {
@@ -182,7 +185,7 @@ export class FlagValues {
     const text = this.text(name);
     if (text === undefined) return undefined;
     const chosen = choices.find((choice) => choice.toLowerCase() === text.toLowerCase());
-    if (chosen === undefined) throw this.#refuse(name, `one of ${choices.join(', ')}`);
+    if (chosen === undefined) return this.#refuse(name, `one of ${choices.join(', ')}`);
     return chosen;
   }
 
@@ -193,7 +196,7 @@ export class FlagValues {
     const [, digits = '', unit = ''] = /^(\d{1,12})([kKMG]i?)?B?$/.exec(text) ?? [];
     const step = unit.endsWith('i') ? 1024 : 1000;
     const bytes = Number(digits) * step ** ['', 'k', 'm', 'g'].indexOf(unit.slice(0, 1).toLowerCase());
-    if (digits === '' || !Number.isSafeInteger(bytes) || bytes < 1) throw this.#refuse(name, 'a size such as 4Mi');
+    if (digits === '' || !Number.isSafeInteger(bytes) || bytes < 1) return this.#refuse(name, 'a size such as 4Mi');
     return bytes;
   }
 
@@ -202,11 +205,28 @@ export class FlagValues {
     const text = this.text(name);
     if (text === undefined) return undefined;
     const ms = text === '0' ? 0 : parseGoDuration(text);
-    if (ms === undefined || ms < 0) throw this.#refuse(name, 'a duration such as 5m or 1h30m, 0 for no limit');
+    if (ms === undefined || ms < 0) return this.#refuse(name, 'a duration such as 5m or 1h30m, 0 for no limit');
     return Math.ceil(ms);
   }
 
-  #refuse(name: string, expected: string): CommandFailure {
-    return misuse(`--${name} must be ${expected}: actual is ${JSON.stringify(this.text(name))}`, this.#about);
+  #refuse(name: string, expected: string): undefined {
+    this.refuse(`--${name} must be ${expected}: actual is ${JSON.stringify(this.text(name))}`);
+  }
+
+  /** Refuses the command line. Within {@link FlagValues.collect} what else is wrong is found first. @throws Failure */
+  refuse(problem: string): void {
+    if (this.#problems === undefined) throw misuse(problem, this.#about);
+    this.#problems.add(problem);
+  }
+
+  /** What `read` makes of the flags. @throws Failure with all that `read` refuses */
+  collect<T>(read: () => T): T {
+    const problems = new Problems(this.#about);
+    this.#problems = problems;
+    const settings = problems.of(read);
+    this.#problems = undefined;
+    problems.check();
+    // Only what has been refused has no settings.
+    return settings as T;
   }
 }

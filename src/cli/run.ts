@@ -26,6 +26,8 @@ import {
 } from './settings.ts';
 import { SharedComponents } from './sidecar-options.ts';
 
+const DOCUMENTATION = 'https://github.com/insidecar/insidecar/blob/main/docs/cli.md';
+
 /** `insidecar run`: returns the exit code. @throws Failure, or an error that keeps a sidecar from starting. */
 export async function run(args: readonly string[], context: CommandContext): Promise<number> {
   const commandLine = readArguments(args, RUN_FLAGS, 'run');
@@ -33,8 +35,11 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     context.stdout.write(runHelp());
     return 0;
   }
-  const settings = runSettings(commandLine.flags, context);
-  const { apps, notes, runFile } = await appsOf(commandLine, settings, context);
+  const { settings, own } = commandLine.flags.collect(() => ({
+    settings: runSettings(commandLine.flags, context),
+    own: ownApp(commandLine, context),
+  }));
+  const { apps, notes, runFile } = own ?? (await appsOf(commandLine, settings));
   const { environment } = context;
   const resources = await readResources(apps, { ...settings, environment, ...given('runFile', runFile) });
 
@@ -50,6 +55,8 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   const hasInspector = settings.inspector !== undefined;
   const place = await openPlace({ ...context, runFile, hasInspector, wantsShared, logger: log });
   log.info({}, `insidecar ${VERSION}, state ${place.shared?.inWords ?? `in ${resources.state?.place ?? 'memory'}`}`);
+  const inspector = settings.inspector === undefined ? '; --inspect serves a page that shows what happens' : '';
+  log.info({}, `documentation: ${DOCUMENTATION}${inspector}`);
   telemetry = await telemetryOf(apps, { settings, resources, context, loggers });
   try {
     return await runApps(apps, { settings, resources, context, loggers, label, telemetry, place });
@@ -134,16 +141,15 @@ interface Apps {
   readonly runFile?: string;
 }
 
-async function appsOf(
-  commandLine: CommandLine,
-  { wire }: RunSettings,
-  { environment, directory }: CommandContext,
-): Promise<Apps> {
-  const path = commandLine.flags.text('run-file');
-  if (path === undefined) {
-    const appId = environment['APP_ID'];
-    return { apps: [appSettings(commandLine, { directory, ...given('appId', appId) })], notes: commandLine.notes };
-  }
+/** The application of a run without a file. */
+function ownApp(commandLine: CommandLine, { environment, directory }: CommandContext): Apps | undefined {
+  if (commandLine.flags.text('run-file') !== undefined) return undefined;
+  const appId = environment['APP_ID'];
+  return { apps: [appSettings(commandLine, { directory, ...given('appId', appId) })], notes: commandLine.notes };
+}
+
+async function appsOf(commandLine: CommandLine, { wire }: RunSettings): Promise<Apps> {
+  const path = commandLine.flags.text('run-file') ?? '';
   const { apps, notes, file } = await (await import('./multi-app.ts')).readRunFile(path, commandLine, wire);
   return { apps, notes: [...commandLine.notes, ...notes], runFile: file };
 }

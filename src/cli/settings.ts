@@ -4,7 +4,6 @@ import { withoutBrackets } from '../util/host.ts';
 import type { WireName } from '../wire.ts';
 import type { CommandLine, FlagValues } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
-import { misuse } from './failure.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
 
 /** The settings of one application and its sidecar. */
@@ -104,7 +103,7 @@ export function runSettings(
     (flags.integer(name, { from: 0, to: 86_400 }) ?? otherwise) * 1_000;
   const advertisedHost = hostIn(flags, 'advertise-host');
   if (advertisedHost !== undefined && !HOST.test(advertisedHost))
-    throw misuse(`--advertise-host must be a host name or an IP address: actual is ${JSON.stringify(advertisedHost)}`);
+    flags.refuse(`--advertise-host must be a host name or an IP address: actual is ${JSON.stringify(advertisedHost)}`);
   return {
     listenAddresses: listenAddresses(flags),
     asksApps: asksApps(flags),
@@ -142,7 +141,7 @@ function listenAddresses(flags: FlagValues): readonly string[] {
   const written = flags.text('listen-address') ?? '127.0.0.1';
   const addresses = written.split(',').map((address) => withoutBrackets(address.trim()));
   if (addresses.some((address) => !HOST.test(address)))
-    throw misuse(`--listen-address must be addresses, with commas between them: actual is ${JSON.stringify(written)}`);
+    flags.refuse(`--listen-address must be addresses, with commas between them: actual is ${JSON.stringify(written)}`);
   return [...new Set(addresses)];
 }
 
@@ -151,7 +150,7 @@ function asksApps(flags: FlagValues): boolean {
   const names = flags.texts('disable-init-endpoints').flatMap((text) => text.split(',').map((name) => name.trim()));
   const unknown = names.find((name) => !['', 'config', 'subscribe'].includes(name.toLowerCase()));
   if (unknown !== undefined)
-    throw misuse(`--disable-init-endpoints must be config, subscribe or both: actual is ${JSON.stringify(unknown)}`);
+    flags.refuse(`--disable-init-endpoints must be config, subscribe or both: actual is ${JSON.stringify(unknown)}`);
   return !names.some((name) => name.toLowerCase() === 'subscribe');
 }
 
@@ -164,27 +163,26 @@ function metricsAddress(flags: FlagValues): RunSettings['metrics'] {
 
 function inspectorSettings(flags: FlagValues): InspectorSettings | undefined {
   const [text, token] = [flags.text('inspect'), flags.text('inspect-token')];
-  if (text === undefined && token !== undefined) throw misuse('--inspect-token goes with --inspect');
+  if (text === undefined && token !== undefined) flags.refuse('--inspect-token goes with --inspect');
   if (text === undefined) return undefined;
   return { ...given('port', text === '' ? undefined : flags.port('inspect')), ...given('token', token) };
 }
 
 /** The settings of the application of a run without a file. @throws Failure naming the flag and what was expected. */
 export function appSettings({ flags, rest }: CommandLine, place: { appId?: string; directory: string }): AppSettings {
-  const appId = flags.text('app-id') ?? place.appId;
-  if (appId === undefined || appId === '')
-    throw misuse('--app-id is missing, and so is APP_ID: insidecar run --app-id orders -- node app.js');
-  if (!APP_ID.test(appId))
-    throw misuse(
+  const appId = flags.text('app-id') ?? place.appId ?? '';
+  if (appId === '') flags.refuse('--app-id is missing, and so is APP_ID: insidecar run --app-id orders -- node app.js');
+  else if (!APP_ID.test(appId))
+    flags.refuse(
       `--app-id must be 1 to 256 characters without dots, slashes and white space: actual is ${JSON.stringify(appId)}`,
     );
-  if (rest[0] === '') throw misuse('the command is empty');
+  if (rest[0] === '') flags.refuse('the command is empty');
   const wanted = portOrNone(flags, 'http-port');
   // As with `dapr run`, zero and negative numbers mean any free port.
   const httpPort = wanted === undefined ? DEFAULT_HTTP_PORT : Math.max(wanted, 0);
   const appPort = flags.integer('app-port', { from: -1, to: 65_535 });
   if (appPort !== undefined && appPort > 0 && appPort === httpPort)
-    throw misuse(`--app-port and --http-port must differ: both are ${appPort}`);
+    flags.refuse(`--app-port and --http-port must differ: both are ${appPort}`);
   return {
     appId,
     isOfFile: false,
@@ -219,14 +217,14 @@ export function limits(flags: FlagValues): Pick<AppSettings, 'bodyLimitBytes' | 
 
 /** The replacements of component types in all `--map` flags. @throws Failure for a malformed one. */
 export function substitutes(flags: FlagValues): Readonly<Record<string, string>> {
-  return Object.fromEntries(flags.texts('map').map(substitution));
+  return Object.fromEntries(flags.texts('map').map((text) => substitution(text, flags)));
 }
 
 /** Parses `pubsub.redis=pubsub.in-memory`. The types are validated where they are used. */
-function substitution(text: string): readonly [type: string, replacement: string] {
+function substitution(text: string, flags: FlagValues): readonly [type: string, replacement: string] {
   const [, type = '', replacement = ''] = /^([^=]+)=([^=]+)$/.exec(text) ?? [];
   if (type === '')
-    throw misuse(`--map must be TYPE=TYPE, such as pubsub.redis=pubsub.in-memory: actual is ${JSON.stringify(text)}`);
+    flags.refuse(`--map must be TYPE=TYPE, such as pubsub.redis=pubsub.in-memory: actual is ${JSON.stringify(text)}`);
   return [type, replacement];
 }
 

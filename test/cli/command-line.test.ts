@@ -134,6 +134,34 @@ describe('insidecar', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
 
+  test('all that is wrong with values is told at once', async () => {
+    const flags = ['--http-port', '99999', '--wire', 'grpc', '--max-body-size', '4 MB', '--inspect-token', 'x'];
+    const { code, stderr } = await runHere(['run', ...flags, '--listen-address', 'a b', '--map', 'redis', '--', '']);
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'insidecar: --listen-address must be addresses, with commas between them: actual is "a b"',
+      '--wire must be one of dapr, sidecar: actual is "grpc"',
+      '--map must be TYPE=TYPE, such as pubsub.redis=pubsub.in-memory: actual is "redis"',
+      '--inspect-token goes with --inspect',
+      '--app-id is missing, and so is APP_ID: insidecar run --app-id orders -- node app.js',
+      'the command is empty',
+      '--http-port must be an integer from 1 to 65535: actual is "99999"',
+      '--max-body-size must be a size such as 4Mi: actual is "4 MB"',
+      'See insidecar run --help.',
+    ]);
+    expect(code).toBe(2);
+  });
+
+  test('all flags that cannot be read are told at once', async () => {
+    const { code, stderr } = await runHere(['run', '--ap-id=x', '--log-json=maybe', '--unix-domain-socket', '/tmp']);
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'insidecar: unknown flag --ap-id. Did you mean --app-id?',
+      '--log-json is a switch: expected no value, true or false, actual is "maybe"',
+      expect.stringMatching(/^--unix-domain-socket is not supported: /),
+      'See insidecar run --help.',
+    ]);
+    expect(code).toBe(2);
+  });
+
   test('the built command can be executed as it is', async () => {
     expect((await promisify(execFile)(MAIN, ['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+/);
   });
