@@ -41,6 +41,16 @@ export class OwnedShard {
     return this.#shards.fence(this.#number);
   }
 
+  /**
+   * The precondition that no other host has owned the shard since now, whether commits carry it or not. `undefined` if
+   * this sidecar has the store for itself.
+   *
+   * @throws ConflictError when this host does not own the shard.
+   */
+  get tenure(): Precondition | undefined {
+    return this.#shards?.fence(this.#number);
+  }
+
   /** Begins work in the shard: a hand-over waits for its {@link OwnedShard.end}. */
   begin(): void {
     this.#underWay++;

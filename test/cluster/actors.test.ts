@@ -170,6 +170,22 @@ test('a host that is thought dead writes nothing for its actors any more', async
   expect(b.app.of('DELETE').some(({ path }) => path.endsWith(`/${there}`))).toBe(true);
 });
 
+test('a host that stood still while others had its actors begins with none of them, even if it gets them back', async () => {
+  await using hosts = new Hosts();
+  const [a, b] = [await hosts.join(), await hosts.join()];
+  await hosts.pass(10);
+  await hosts.passing(callAll(a));
+  const [there = ''] = b.actors;
+  b.store.pause();
+  await hosts.pass(20, [a]);
+  expect((await hosts.passing(a.call(`Cart/${there}/method/m`), [a])).status).toBe(200);
+  await hosts.leave(a);
+  b.store.resume();
+  expect(statuses(await hosts.passing(callAll(b)))).toEqual([200]);
+  const events = hosts.log.filter((line) => line.endsWith(` ${there}`)).map((line) => line.replace(` ${there}`, ''));
+  expect(events).toEqual(['1 PUT', '0 PUT', '0 DELETE', '1 DELETE', '1 PUT']);
+});
+
 test('without an identity a call to another host is refused with a reason', async () => {
   await using hosts = new Hosts();
   const [a, b] = [await hosts.join({ identity: undefined }), await hosts.join({ identity: undefined })];

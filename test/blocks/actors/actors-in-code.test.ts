@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test } from 'vitest';
+import { request } from '../../../src/http/message.ts';
 import { Actor, memoryState, sharedState } from '../../../src/index.ts';
 import { TestSidecar, type TestSidecarOptions } from '../../support/sidecar.ts';
 
@@ -98,6 +99,23 @@ describe('actors in code', () => {
       message: expect.stringContaining('no more room'),
     });
     expect(await cart.items()).toEqual(['book']);
+  });
+
+  test('a turn does not overwrite what others have written of the state meanwhile', async () => {
+    await using own = await world();
+    const cart = own.sidecar.actors.get(Cart, 'a');
+    await cart.add('book');
+    const body = JSON.stringify([{ operation: 'upsert', request: { key: 'state', value: { items: ['pen', 'ink'] } } }]);
+    const written = await own.sidecar.handle(
+      request('POST', '/v1.0/actors/Cart/a/state', { headers: { 'content-type': 'application/json' }, body }),
+    );
+    expect(written.status).toBe(204);
+    await expect(cart.add('paper')).rejects.toMatchObject({
+      code: 'ERR_ACTOR_STATE_TRANSACTION_SAVE',
+      message: expect.stringContaining('written by others'),
+    });
+    expect(await cart.add('paper')).toBe(3);
+    expect(await cart.items()).toEqual(['pen', 'ink', 'paper']);
   });
 
   test('a state or a result that is not JSON fails the call, and changes nothing', async () => {

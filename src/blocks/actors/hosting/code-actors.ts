@@ -1,7 +1,7 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import { isSidecarError, messageOf } from '../../../errors.ts';
 import { EMPTY_BODY } from '../../../http/message.ts';
-import { isStateError } from '../../../state/errors.ts';
+import { isConflictError, isStateError } from '../../../state/errors.ts';
 import { jsonTextOf } from '../../../util/json-value.ts';
 import type { Logger } from '../../../util/logger.ts';
 import type { Apart } from '../../../util/outside.ts';
@@ -11,9 +11,10 @@ import type { Actors } from '../actors.ts';
 import type { ActorCall, ActorReply } from '../model/call.ts';
 import { invokeFailed, saveFailed } from '../model/errors.ts';
 import type { ActorTick, TickOutcome } from '../model/tick.ts';
+import type { TurnPart } from '../model/turn-changes.ts';
 import type { ReminderChange, ReminderService } from '../reminders/reminder-service.ts';
 import type { TimerService } from '../reminders/timer-service.ts';
-import type { ActorStates } from '../storage/actor-states.ts';
+import type { ActorStates, TurnState } from '../storage/actor-states.ts';
 import type { ActiveActor } from '../turns/active-actor.ts';
 import type { ActorHosting } from './hosted-types.ts';
 import { NO_CHANGES, type TickChanges, TurnTicks } from './turn-ticks.ts';
@@ -51,8 +52,9 @@ interface Baseline {
 interface LiveActor {
   readonly object: Actor;
   readonly ticks: TurnTicks;
-  /** Its state as it is stored. */
+  /** Its state as it is stored, and the version of that. */
   stored: string;
+  version: TurnState['version'];
   /** What is stored, or is to be stored with the first turn: what `onActivate` has changed. */
   base: Baseline;
 }
@@ -144,7 +146,9 @@ export class CodeActors implements ActorHosting {
   async #activate(actor: ActiveActor, chain: string | undefined): Promise<LiveActor> {
     const { actorClass, actors, states, reminders, timers } = this.#deps;
     const { address } = actor;
-    const stored = (await states().get(address, STATE_KEY))?.text ?? NO_STATE;
+    const found = await states().get(address, STATE_KEY);
+    const { text: stored } = found ?? { text: NO_STATE };
+    const version = found === undefined ? 'absent' : Number(found.etag);
     const { actorType: type, actorId: id } = address;
     const ticks = new TurnTicks({ address, reminders, timers, isInTurn: () => actor.line.inside > 0 });
     const object = this.#run(chain, () => new actorClass()) as Actor;
@@ -157,7 +161,7 @@ export class CodeActors implements ActorHosting {
       throw invokeFailed(address, `onActivate: ${messageOf(error)}`, error);
     }
     const base = { text: this.#stateText(actor, object), ticks: ticks.changes };
-    const live = { object, ticks, stored, base };
+    const live: LiveActor = { object, ticks, stored, version, base };
     actor.instance = live;
     return live;
   }
@@ -188,8 +192,7 @@ export class CodeActors implements ActorHosting {
     const { reminders, timers } = live.ticks.changes;
     live.ticks.reset(NO_CHANGES);
     try {
-      await this.#store(actor, text === live.stored ? undefined : text, [...reminders.values()]);
-      live.stored = text;
+      await this.#store(actor, live, { text, changes: [...reminders.values()] });
       live.base = { text, ticks: NO_CHANGES };
     } catch (error) {
       // What is stored is not known: the next turn reads it.
@@ -201,15 +204,26 @@ export class CodeActors implements ActorHosting {
 
   #reasonOf(error: unknown): string {
     if (this.#deps.states().isFenced(error)) return 'the actor belongs to another host now';
+    if (isConflictError(error)) return 'it has been written by others meanwhile';
     return isStateError(error) ? messageOf(error) : 'the state store failed';
   }
 
-  async #store(actor: ActiveActor, text: string | undefined, changes: readonly ReminderChange[]): Promise<void> {
+  /**
+   * The version shows that nobody else has written the state since this object has: not another host, and not an earlier
+   * activation here whose turn took longer than its deactivation could wait.
+   */
+  async #store(
+    actor: ActiveActor,
+    live: LiveActor,
+    { text, changes }: { readonly text: string; readonly changes: readonly ReminderChange[] },
+  ): Promise<void> {
     const { states, reminders } = this.#deps;
-    const state = text === undefined ? undefined : { key: STATE_KEY, text };
-    if (changes.length > 0)
-      return reminders.commitTurn(actor.address, changes, (part) => states().commitTurn(actor, state, part));
-    if (state !== undefined) await states().commitTurn(actor, state, undefined);
+    const isChanged = text !== live.stored;
+    if (!isChanged && changes.length === 0) return;
+    const state = { key: STATE_KEY, text: isChanged ? text : undefined, version: live.version };
+    const commit = (part?: TurnPart): Promise<number> => states().commitTurn(actor, state, part);
+    const version = changes.length > 0 ? await reminders.commitTurn(actor.address, changes, commit) : await commit();
+    if (isChanged) Object.assign(live, { stored: text, version });
   }
 
   #setTimers(actor: ActiveActor, changes: TickChanges['timers']): void {

@@ -178,14 +178,14 @@ export class ReminderService implements BlockService {
    * Has a turn commit the reminders that it has changed with what else it has changed; once more while others change the
    * same reminders. `commit` adds the fence of the actor's shard.
    */
-  async commitTurn(
+  async commitTurn<T>(
     address: ActorAddress,
     changes: readonly ReminderChange[],
-    commit: (part: TurnPart) => Promise<void>,
-  ): Promise<void> {
+    commit: (part: TurnPart) => Promise<T>,
+  ): Promise<T> {
     const { scheduler, owned } = this.#open;
     try {
-      await retryOnConflict(
+      return await retryOnConflict(
         MAX_TRIES,
         async () => commit(await this.#prepared(address, changes)),
         (error) => {

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../errors.ts';
 import { CommitBatcher } from '../../../kernel/commit-batcher.ts';
 import { ExpirySweep, lookAt } from '../../../kernel/expiry-sweep.ts';
-import type { OwnedShard, OwnedShards } from '../../../kernel/owned-shards.ts';
+import type { OwnedShards } from '../../../kernel/owned-shards.ts';
 import { isConflictError, isStateError } from '../../../state/errors.ts';
 import type { Precondition, Put, StateStore } from '../../../state/store.ts';
 import type { Clock } from '../../../util/clock.ts';
@@ -23,6 +23,15 @@ export interface FoundActorValue {
   readonly text: string;
   readonly expiresAt: number | undefined;
   readonly etag: string;
+}
+
+/** The state of an actor in code at the end of a turn. */
+export interface TurnState {
+  readonly key: string;
+  /** `undefined` if the turn has not changed it. */
+  readonly text: string | undefined;
+  /** The version that the turn began with. */
+  readonly version: Precondition['version'];
 }
 
 /** The dependencies of {@link ActorStates}. */
@@ -111,7 +120,7 @@ export class ActorStates {
     if (operations.length === 0) return;
     const changes = await this.#planned(address, operations);
     try {
-      await this.#commits.commit({ ...changes, fence: actor.shard.fence() });
+      await this.#commits.commit({ ...changes, fence: actor.fence() });
     } catch (error) {
       throw this.#refused(address, error);
     }
@@ -157,20 +166,27 @@ export class ActorStates {
     return { key, version: Number(etag) };
   }
 
-  /** Commits what a turn has changed: its state under a key, if a text is given, and further parts. */
+  /**
+   * Commits what a turn has changed: its state, if that has a new text, and further parts. Resolves with the version of
+   * what it has put.
+   *
+   * @throws ConflictError when the state is not what the turn began with, or the actor belongs to another host.
+   */
   async commitTurn(
-    { address, shard }: { readonly address: ActorAddress; readonly shard: OwnedShard },
-    state: { readonly key: string; readonly text: string } | undefined,
+    actor: Pick<ActiveActor, 'address' | 'fence'>,
+    { key: name, text, version: before }: TurnState,
     part: TurnPart | undefined,
-  ): Promise<void> {
-    const own = state && {
-      key: this.#deps.layout.key(address, state.key),
-      value: encodeActorValue({ ...state, expiresAt: undefined }),
-    };
-    const put = [...(own === undefined ? [] : [own]), ...(part?.put ?? [])];
-    const { require = [], delete: removed = [] } = part ?? {};
-    const version = await this.#commits.commit({ require, put, delete: removed, fence: shard.fence() });
+  ): Promise<number> {
+    const key = this.#deps.layout.key(actor.address, name);
+    const own = text === undefined ? [] : [{ key, value: encodeActorValue({ key: name, text, expiresAt: undefined }) }];
+    const version = await this.#commits.commit({
+      require: [{ key, version: before }, ...(part?.require ?? [])],
+      put: [...own, ...(part?.put ?? [])],
+      delete: part?.delete ?? [],
+      fence: actor.fence(),
+    });
     part?.committed(version);
+    return version;
   }
 
   /** Why a commit was refused, for the caller. */

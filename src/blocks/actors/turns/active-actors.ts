@@ -180,10 +180,12 @@ export class ActiveActors {
     for (const listener of this.#listeners) listener(actor.address);
   }
 
-  #onChange({ lost }: OwnedChange): void {
-    if (lost.size === 0) return;
+  /** An actor of a shard that another host has had meanwhile is out of date, even if the shard is here again. */
+  #onChange({ gained, kept, lost }: OwnedChange): void {
+    if (lost.size === 0 && gained.size === kept.size) return;
     for (const actor of this.#actors.values()) {
-      if (!lost.has(actor.shard)) continue;
+      const { shard } = actor;
+      if (!lost.has(shard) && (!gained.has(shard) || kept.has(shard))) continue;
       actor.line.refuse(new ActorMoved());
       if (actor.closed === undefined) void this.#close(actor, actor.settings.drainTimeoutMs);
     }
