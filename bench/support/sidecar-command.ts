@@ -20,6 +20,8 @@ export interface Programs {
   readonly daprd: string;
   /** Of Dapr; without it daprd has no jobs. */
   readonly scheduler: string | undefined;
+  /** Of Dapr; without it daprd has no actors. */
+  readonly placement?: string | undefined;
   readonly directory: string;
 }
 
@@ -32,6 +34,8 @@ export interface Wanted {
   readonly onDisk?: boolean;
   /** Dapr has a scheduler. */
   readonly jobs?: boolean;
+  /** Dapr has a scheduler and a placement service. */
+  readonly actors?: boolean;
 }
 
 export type Kind = 'insidecar' | 'daprd';
@@ -54,7 +58,10 @@ export class SidecarCommand implements AsyncDisposable {
   static async start(kind: Kind, programs: Programs, wanted: Wanted): Promise<SidecarCommand> {
     const place = await mkdtemp(join(programs.directory, `${kind}-`));
     for (const component of wanted.components?.[kind] ?? []) writeComponentFile(place, component);
-    const scheduler = kind === 'daprd' && wanted.jobs === true ? await startScheduler(programs, place) : undefined;
+    const isDapr = kind === 'daprd';
+    const { jobs = false, actors = false } = wanted;
+    const scheduler = isDapr && (jobs || actors) ? await startScheduler(programs, place) : undefined;
+    const placement = isDapr && actors ? await startPlacement(programs) : undefined;
     const port = await freePort();
     const common = ['--app-id', 'bench', '--resources-path', place];
     if (wanted.appPort !== undefined) common.push('--app-port', String(wanted.appPort));
@@ -63,13 +70,14 @@ export class SidecarCommand implements AsyncDisposable {
     const child =
       kind === 'insidecar'
         ? run(process.execPath, [CLI, 'run', ...common, ...state, '--http-port', String(port), '--log-level', 'error'])
-        : run(programs.daprd, [...common, ...(await daprdFlags(port, scheduler?.port))]);
+        : run(programs.daprd, [...common, ...(await daprdFlags(port, scheduler?.port, placement?.port))]);
     await answered(port, child);
     const readyMs = performance.now() - begun;
-    return new SidecarCommand(kind, port, readyMs, [child, ...(scheduler === undefined ? [] : [scheduler.child])]);
+    const services = [scheduler, placement].flatMap((service) => (service === undefined ? [] : [service.child]));
+    return new SidecarCommand(kind, port, readyMs, [child, ...services]);
   }
 
-  /** CPU time of the sidecar, with that of Dapr's scheduler if there is one. */
+  /** CPU time of the sidecar, with that of Dapr's scheduler and placement service if they are there. */
   get cpuMicros(): number {
     return this.#processes.reduce((sum, { pid }) => sum + cpuMicrosOf(pid ?? 0), 0);
   }
@@ -77,6 +85,11 @@ export class SidecarCommand implements AsyncDisposable {
   /** Resident memory of the sidecar itself. */
   get mebibytes(): number {
     return residentMebibytes(this.#processes[0]?.pid ?? 0);
+  }
+
+  /** Resident memory of all that its CPU time counts. */
+  get mebibytesInAll(): number {
+    return this.#processes.reduce((sum, { pid }) => sum + residentMebibytes(pid ?? 0), 0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -98,12 +111,17 @@ function run(program: string, args: readonly string[], cwd?: string): ChildProce
   return child;
 }
 
-async function daprdFlags(port: number, scheduler: number | undefined): Promise<string[]> {
+async function daprdFlags(
+  port: number,
+  scheduler: number | undefined,
+  placement: number | undefined,
+): Promise<string[]> {
   const [grpc, internal] = [await freePort(), await freePort()];
   const ports = { 'dapr-http-port': port, 'dapr-grpc-port': grpc, 'dapr-internal-grpc-port': internal };
   const flags = Object.entries(ports).flatMap(([name, value]) => [`--${name}`, String(value)]);
   flags.push('--enable-metrics=false', '--log-level', 'fatal', '--dapr-listen-addresses', '127.0.0.1');
   if (scheduler !== undefined) flags.push('--scheduler-host-address', `127.0.0.1:${scheduler}`);
+  if (placement !== undefined) flags.push('--placement-host-address', `127.0.0.1:${placement}`);
   return flags;
 }
 
@@ -120,6 +138,16 @@ async function startScheduler({ scheduler }: Programs, place: string): Promise<{
   };
   const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = run(scheduler, [...args, '--enable-metrics=false', '--log-level', 'fatal'], place);
+  await answered(health, child, '/healthz');
+  return { child, port };
+}
+
+async function startPlacement({ placement }: Programs): Promise<{ child: ChildProcess; port: number }> {
+  if (placement === undefined) throw new Error('DAPR_PLACEMENT: expected the path of the placement service');
+  const [port, health, raft] = [await freePort(), await freePort(), await freePort()];
+  const flags = { port, 'healthz-port': health, id: 'bench', 'initial-cluster': `bench=127.0.0.1:${raft}` };
+  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = run(placement, [...args, '--enable-metrics=false', '--log-level', 'fatal']);
   await answered(health, child, '/healthz');
   return { child, port };
 }

@@ -1,0 +1,246 @@
+/**
+ * Actors: `insidecar run`, with its state on disk, beside `daprd` with its placement and scheduler and its state in memory,
+ * each with the same application in a process of its own. Calls, transactions, reminders, memory; then calls between two
+ * hosts of insidecar on Redis. See README.md.
+ *
+ * Usage: `[DAPRD=<path of daprd> DAPR_SCHEDULER=<path> DAPR_PLACEMENT=<path>] npx tsx bench/actors.ts [--quick] [--rounds n]
+ * [--seconds s] [--connections n] [--only calls|state|set|due|memory|forwarded]`. Without daprd its columns are empty. On Linux.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { disposeOnSignal } from '../test/support/dispose-on-signal.ts';
+import { startRedis } from '../test/support/servers.ts';
+import { type Contender, startContender } from './support/contender.ts';
+import { ExchangeLoad, requestBytes } from './support/exchange-load.ts';
+import { Load } from './support/load.ts';
+import { readOptions } from './support/options.ts';
+import { PAYLOAD } from './support/payload.ts';
+import { type Kind, type Programs, SidecarCommand } from './support/sidecar-command.ts';
+import { median, printTable } from './support/stats.ts';
+import { type Entrant, type Figures, noFigures, rowOf, takeTurns, type Work } from './support/turns.ts';
+
+const options = readOptions(['calls', 'state', 'set', 'due', 'memory', 'forwarded']);
+const { DAPRD: daprd, DAPR_SCHEDULER: scheduler, DAPR_PLACEMENT: placement } = process.env;
+const KINDS: readonly Kind[] = daprd === undefined ? ['insidecar'] : ['insidecar', 'daprd'];
+const DUE = 2_000;
+const LEAD_MS = 6_000;
+const ACTIVE = 10_000;
+/** The collector and Go's runtime give back what calls took, before memory is read. */
+const REST_MS = 3_000;
+
+const { connections } = options;
+const directory = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
+const programs: Programs = { daprd: daprd ?? '', scheduler, placement, directory };
+const rows: string[][] = [];
+
+/** Starts a sidecar for the application; resolves when its actors can be called. */
+async function start(kind: Kind, app: Contender): Promise<SidecarCommand> {
+  const store = { name: 'state', type: 'state.in-memory', metadata: { actorStateStore: 'true' } };
+  const components = { insidecar: [], daprd: [store] };
+  const sidecar = await SidecarCommand.start(kind, programs, {
+    components,
+    appPort: app.port,
+    onDisk: true,
+    actors: true,
+  });
+  for (let tries = 0; (await statusOf(sidecar.port, 'first')) !== 200; tries++) {
+    if (tries > 300) throw new Error(`${kind}: no actor can be called`);
+    await sleep(100);
+  }
+  return sidecar;
+}
+
+async function statusOf(port: number, actor: string): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}/v1.0/actors/Bench/${actor}/method/m`, { method: 'PUT' });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** A row of a table; daprd's cells are empty without it. */
+function row(label: string, figures: readonly Figures[]): string[] {
+  const [own = noFigures(), peer] = figures;
+  if (peer !== undefined) return rowOf(label, own, peer);
+  return [label, Math.round(median(own.perSecond)).toLocaleString('en'), `${median(own.cpuMicros).toFixed(0)} µs`];
+}
+
+/** Starts both, and has them work in turn. */
+async function inTurn(label: string, open: (sidecar: SidecarCommand) => Promise<Work>): Promise<void> {
+  const app = await startContender('./actors-app-server.ts', 'app');
+  const sidecars: SidecarCommand[] = [];
+  try {
+    const entrants: Entrant[] = [];
+    for (const kind of KINDS) {
+      const sidecar = await start(kind, app);
+      sidecars.push(sidecar);
+      entrants.push({ work: await open(sidecar), cpuMicros: () => sidecar.cpuMicros });
+    }
+    rows.push(row(label, await takeTurns(entrants, options)));
+  } finally {
+    for (const sidecar of sidecars) await sidecar[Symbol.asyncDispose]();
+    await app.stop();
+  }
+}
+
+/** Each connection sends one request, again and again. */
+async function again(port: number, method: string, path: (connection: number) => string, body: string): Promise<Work> {
+  const requestsOf = (index: number): Buffer[] => [requestBytes({ port, method, path: path(index), body })];
+  const load = await ExchangeLoad.open({ port, connections, requestsOf });
+  return (seconds) => load.run(seconds);
+}
+
+const actor = (name: string | number): string => `/v1.0/actors/Bench/${name}`;
+
+async function calls(): Promise<void> {
+  for (const actors of [1, connections])
+    await inTurn(`call, ${actors} actor${actors === 1 ? '' : 's'}`, ({ port }) =>
+      again(port, 'PUT', (index) => `${actor(index % actors)}/method/m`, PAYLOAD),
+    );
+}
+
+async function state(): Promise<void> {
+  const body = JSON.stringify([{ operation: 'upsert', request: { key: 'k', value: JSON.parse(PAYLOAD) as unknown } }]);
+  await inTurn(`state transaction of one key, ${connections} actors`, async ({ port }) => {
+    for (let index = 0; index < connections; index++) await statusOf(port, String(index));
+    return again(port, 'PUT', (index) => `${actor(index)}/state`, body);
+  });
+}
+
+async function reminders(): Promise<void> {
+  const body = JSON.stringify({ dueTime: '1h', data: JSON.parse(PAYLOAD) as unknown });
+  await inTurn('reminder set, 64 actors', async ({ port }) => {
+    const path = (index: number): string => `${actor(index % 64)}/reminders/r${index}`;
+    const load = await Load.open({ port, connections, path, body });
+    return (seconds) => load.run(seconds);
+  });
+}
+
+/** Reminders of as many actors, all due at one instant: in a new process each round. */
+async function due(): Promise<void> {
+  const figures = KINDS.map(noFigures);
+  const memory = KINDS.map((): number[] => []);
+  const lateness = KINDS.map((): number[] => []);
+  for (let round = 0; round < Math.min(5, options.rounds); round++)
+    for (const [index, kind] of KINDS.entries()) {
+      const app = await startContender('./actors-app-server.ts', 'app');
+      await using sidecar = await start(kind, app);
+      const dueAt = Date.now() + LEAD_MS;
+      const body = JSON.stringify({ dueTime: new Date(dueAt).toISOString() });
+      const load = await Load.open({ port: sidecar.port, connections, path: (n) => `${actor(n)}/reminders/r`, body });
+      await load.send(DUE);
+      load.close();
+      if (Date.now() > dueAt) throw new Error(`${kind}: the reminders were due before all were set`);
+      const before = sidecar.cpuMicros;
+      let arrived = await app.usage();
+      for (; arrived.delivered < DUE; arrived = await app.usage()) await sleep(10);
+      const lastMs = arrived.lastDeliveredAt - dueAt;
+      await sleep(200);
+      figures[index]?.perSecond.push((DUE * 1_000) / lastMs);
+      figures[index]?.cpuMicros.push((sidecar.cpuMicros - before) / DUE);
+      lateness[index]?.push(lastMs);
+      memory[index]?.push(sidecar.mebibytesInAll);
+      await app.stop();
+    }
+  rows.push(row(`${DUE} reminders due at one instant`, figures));
+  const cells = (kind: Kind, index: number): string[] => [
+    kind,
+    `${median(lateness[index] ?? []).toFixed(0)} ms`,
+    `${median(memory[index] ?? []).toFixed(0)} MiB`,
+  ];
+  console.log(`\n${DUE} reminders due at one instant: the last tick after it; resident after that, all processes`);
+  printTable(['', 'last', 'memory'], KINDS.map(cells));
+}
+
+async function memoryOfActors(): Promise<void> {
+  const cells: string[][] = [];
+  for (const kind of KINDS) {
+    const app = await startContender('./actors-app-server.ts', 'app');
+    await using sidecar = await start(kind, app);
+    // The first calls make room for what all later ones use again.
+    const open = (from: number): Promise<ExchangeLoad> =>
+      ExchangeLoad.open({
+        ...{ port: sidecar.port, connections },
+        requestsOf: (index) =>
+          Array.from({ length: Math.ceil(ACTIVE / connections) }, (_, nth) => {
+            const path = `${actor(from + index + nth * connections)}/method/m`;
+            return requestBytes({ port: sidecar.port, method: 'PUT', path, body: '' });
+          }),
+      });
+    const warm = await open(0);
+    await warm.run(2);
+    await sleep(REST_MS);
+    const before = sidecar.mebibytes;
+    const load = await open(ACTIVE);
+    await load.send(Math.ceil(ACTIVE / connections) * connections);
+    await sleep(REST_MS);
+    const kibibytes = ((sidecar.mebibytes - before) * 1_024) / ACTIVE;
+    cells.push([kind, `${kibibytes.toFixed(2)} KiB`, `${sidecar.mebibytes.toFixed(0)} MiB`]);
+    warm.close();
+    load.close();
+    await app.stop();
+  }
+  console.log(`\nmemory of ${ACTIVE} more active actors: each; resident then`);
+  printTable(['', 'actor', 'resident'], cells);
+}
+
+/** Calls of actors at the host that is asked, and at the other one. CPU is that of both. */
+async function forwarded(): Promise<void> {
+  await using redis = await startRedis(['--appendonly', 'no', '--save', '']);
+  using _onSignal = disposeOnSignal(redis);
+  const argument = `redis://127.0.0.1:${redis.port}`;
+  const hosts = [
+    await startContender('./actor-host.ts', 'a', { argument }),
+    await startContender('./actor-host.ts', 'b', { argument }),
+  ] as const;
+  const [{ port }] = hosts;
+  const places = await divided(port);
+  const cpuMicros = async (): Promise<number> => {
+    const usages = await Promise.all(hosts.map((host) => host.usage()));
+    return usages.reduce((sum, usage) => sum + usage.cpuMicros, 0);
+  };
+  // The host that is asked is the one that the first of the two processes is.
+  const [first = [], second = []] = [...places.values()];
+  const entrants: Entrant[] = [];
+  for (const ids of [first, second]) {
+    const path = (index: number): string => `${actor(ids[index % ids.length] ?? '')}/method/where`;
+    entrants.push({ work: await again(port, 'PUT', path, ''), cpuMicros });
+  }
+  const figures = await takeTurns(entrants, options);
+  const [a, b] = figures.map(({ cpuMicros: each }) => median(each));
+  const [local = noFigures(), remote = noFigures()] = (a ?? 0) < (b ?? 0) ? figures : [...figures].reverse();
+  console.log('\ncalls of actors in code, two hosts on Redis; CPU of both');
+  printTable(['', 'local/s', 'CPU', 'forwarded/s', 'CPU', '× as fast', '÷ CPU'], [rowOf('call', local, remote)]);
+  for (const host of hosts) await host.stop();
+}
+
+/** The actors of each host, by its process, once both have some. */
+async function divided(port: number): Promise<ReadonlyMap<number, string[]>> {
+  for (;;) {
+    const places = new Map<number, string[]>();
+    for (let index = 0; index < 256; index++) {
+      const response = await fetch(`http://127.0.0.1:${port}${actor(index)}/method/where`, { method: 'PUT' });
+      const pid = Number(await response.text());
+      places.set(pid, [...(places.get(pid) ?? []), String(index)]);
+    }
+    if (places.size === 2 && Math.min(...[...places.values()].map(({ length }) => length)) > 64) return places;
+    await sleep(200);
+  }
+}
+
+const isWanted = (name: string): boolean => options.only === undefined || options.only === name;
+
+try {
+  if (isWanted('calls')) await calls();
+  if (isWanted('state')) await state();
+  if (isWanted('set')) await reminders();
+  if (isWanted('due')) await due();
+  if (rows.length > 0) {
+    console.log();
+    printTable(['actors', 'insidecar/s', 'CPU', 'daprd/s', 'CPU', '× as fast', '÷ CPU'], rows);
+  }
+  if (isWanted('memory')) await memoryOfActors();
+  if (isWanted('forwarded')) await forwarded();
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
