@@ -163,7 +163,7 @@ export function checkDatabaseIsThere(path: string): void {
   throw new StateError(
     'corrupt',
     `The state directory ${quote(path)} was in use, but its database ${quote(databaseFileOf(path))} is missing or ` +
-      'empty. Restore the directory from a copy; to begin anew, remove all of it.',
+      'empty. Restore the directory from a copy; to begin again, remove all of it.',
   );
 }
 

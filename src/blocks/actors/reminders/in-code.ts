@@ -33,7 +33,7 @@ export interface ActorReminderOptions extends ActorTimerOptions {
   /** When and how often a call that has failed is tried again. Default: 3 retries, 1 s apart. */
   readonly retry?: Omit<RetryOptions, 'retryIf'> | undefined;
   /**
-   * How to treat a reminder of the name that is there already. `replace`: its times and counts begin anew. `keep`: it
+   * How to treat a reminder of the name that is there already. `replace`: its times and counts begin again. `keep`: it
    * stays as it is. Default: `replace`.
    */
   readonly ifExists?: 'replace' | 'keep' | undefined;
