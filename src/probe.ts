@@ -256,16 +256,17 @@ export function apart(telemetry: Telemetry | undefined): Apart {
   };
 }
 
-/** Runs work as an operation, which ends with it unless the work has ended it. */
+/** Runs work as an operation, which ends with it unless the work has ended it. `endingOf` says how its result ends it. */
 export async function observe<T>(
   probe: Probe,
   operation: Operation,
   work: (observation: Observation) => Promise<T>,
+  endingOf?: (result: T) => Ending,
 ): Promise<T> {
   const observation = probe.begin(operation);
   try {
     const result = await observation.run(() => work(observation));
-    observation.end();
+    observation.end(endingOf?.(result));
     return result;
   } catch (error) {
     observation.end({ failure: { reason: messageOf(error), thrown: { value: error } } });

@@ -4,7 +4,7 @@ import type { Membership } from '../../cluster/membership.ts';
 import { isSidecarError, messageOf, SidecarError } from '../../errors.ts';
 import type { HeaderMap } from '../../http/message.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
-import { observe } from '../../probe.ts';
+import { type Ending, observe } from '../../probe.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { AccessControl } from '../../security/access-control.ts';
 import type { CancelToken } from '../../util/cancel-token.ts';
@@ -33,7 +33,7 @@ import { ActorStateLayout } from './storage/layout.ts';
 import { parseTransaction } from './storage/parse-transaction.ts';
 import { changeTimer, timerCall } from './timer-calls.ts';
 import { ActiveActors } from './turns/active-actors.ts';
-import { verdictOf } from './verdict.ts';
+import { endingOf, verdictOf } from './verdict.ts';
 
 /** The dependencies of an {@link ActorsService}. */
 export interface ActorsServiceDeps extends BlockDeps {
@@ -187,9 +187,10 @@ export class ActorsService implements BlockService, ActorTurns {
     address: ActorAddress,
     { kind, name }: { readonly kind: 'method' | 'reminder' | 'timer'; readonly name: string },
     turn: () => Promise<T>,
+    endingOf?: (result: T) => Ending,
   ): Promise<T> {
     const { probe } = this.#deps;
-    return probe === undefined ? turn() : observe(probe, { type: 'actor', kind, name, ...address }, turn);
+    return probe === undefined ? turn() : observe(probe, { type: 'actor', kind, name, ...address }, turn, endingOf);
   }
 
   /** The chain of a call that begins: none for a type without reentrancy, a new one for a call without one. */
@@ -207,7 +208,7 @@ export class ActorsService implements BlockService, ActorTurns {
       return await this.#opened.active.run(address, { chain, cancel: tick.cancel }, async (actor) => {
         const isWanted = tick.begins();
         if (isWanted !== true && !(await isWanted)) return { kind: 'brokenOff', reason: 'it is not wanted any more' };
-        const outcome = await this.#observed(address, tick, () => hosted.hosting.tick(actor, tick, chain));
+        const outcome = await this.#observed(address, tick, () => hosted.hosting.tick(actor, tick, chain), endingOf);
         // The application could not use the sidecar any more.
         return this.#isStopping && outcome.kind === 'failed' ? { ...outcome, kind: 'brokenOff' } : outcome;
       });
