@@ -178,12 +178,15 @@ async function measureOn(
   const alone: MeasuredCommand[] = [];
   const command: MeasuredCommand[] = [];
   const withFile: MeasuredCommand[] = [];
+  const shared: MeasuredCommand[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     for (const { make, results } of entrants) results.push(measure(node, make));
     if (process.platform !== 'linux') continue;
     alone.push(await measureCommand(node, ALONE, 'up'));
-    command.push(await measureCommand(node, [...COMMAND, '--log-json=false'], 'sidecar at'));
-    withFile.push(await measureCommand(node, [...COMMAND, '--log-json', '--resources-path', place], 'sidecar at'));
+    const isolated = [...COMMAND, '--isolated'];
+    command.push(await measureCommand(node, [...isolated, '--log-json=false'], 'sidecar at'));
+    withFile.push(await measureCommand(node, [...isolated, '--log-json', '--resources-path', place], 'sidecar at'));
+    shared.push(await measureCommand(node, [...COMMAND, '--log-json=false'], 'sidecar at'));
   }
   const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
   console.log(`\nNode ${version}, ${ROUNDS} processes each: median [least..most]\n`);
@@ -212,8 +215,9 @@ async function measureOn(
     ['from the start of the process', 'ready ms', 'CPU ms', 'idle, MiB resident'],
     [
       { label: 'Node alone', results: alone },
-      { label: 'insidecar run', results: command },
+      { label: 'insidecar run --isolated', results: command },
       { label: '… with a component file, and its log in JSON', results: withFile },
+      { label: 'insidecar run, which shares its state', results: shared },
     ].map(({ label, results }) => [
       label,
       cell(results, ({ upMs }) => upMs),
