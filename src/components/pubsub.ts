@@ -194,8 +194,7 @@ export interface PubSubDefinition extends ComponentDefinition {
    */
   readonly expected?: Expected;
   /**
-   * The component in the sidecar's own state, in place of one that this process would have for itself: for processes
-   * that share a state. @internal
+   * Makes the component with its messages in the sidecar's own state, for processes that share one. @internal
    */
   readonly onState?: () => PubSubDefinition;
   /**
