@@ -1,6 +1,6 @@
 /**
  * Virtual actors as classes: a cart for each customer, one call at a time, whose state outlives its idle times and the
- * process. Run it twice: `npx tsx examples/actors.ts`.
+ * process, and which a reminder empties. Run it twice: `npx tsx examples/actors.ts`.
  */
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,11 +26,17 @@ class Cart extends Actor<{ items: Item[] }> {
   async add(item: Item): Promise<number> {
     await this.actors.get(Stock, item.sku).take(item.count);
     this.state.items = [...(this.state.items ?? []), item];
+    // In the same commit as the items; an earlier one of the name is replaced.
+    this.reminders.set('expire', { dueTime: '30m' });
     return this.state.items.length;
   }
 
   items(): readonly Item[] {
     return this.state.items ?? [];
+  }
+
+  override onReminder(name: string): void {
+    if (name === 'expire') this.state.items = [];
   }
 }
 
@@ -49,5 +55,7 @@ async function main(): Promise<void> {
   console.log(`alice has ${(await alice.items()).length} entries`);
   await alice.add({ sku: 'pen', count: 1_000 }).catch((error: Error) => console.log(error.message));
   console.log(sidecar.actors.active());
+  for await (const { actorId, name, nextRunAt } of sidecar.actors.reminders.list({ type: 'Cart' }))
+    console.log(`${name} of ${actorId} is due at ${new Date(nextRunAt).toISOString()}`);
 }
 void main();
