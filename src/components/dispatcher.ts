@@ -64,6 +64,11 @@ export class Dispatcher<Entry extends DispatchedMessage> {
     return this.#consumers.length;
   }
 
+  /** Whether it hands out so many messages at a time. */
+  get hasRate(): boolean {
+    return this.#rate !== undefined;
+  }
+
   /** How many messages the consumers have room for now. */
   get room(): number {
     const room = this.#consumers.reduce((sum, consumer) => sum + consumer.room, 0);

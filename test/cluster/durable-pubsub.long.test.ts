@@ -316,7 +316,7 @@ describe('durable topics whose owner has no consumers', () => {
     expect([all(d), await stored(fleet)]).toEqual([[...waiting, ...following].sort(), 0]);
   });
 
-  test('come back to the owner when it has consumers, after what is in flight', async () => {
+  test('are shared with the owner when it has consumers, after what is in flight', async () => {
     await using fleet = new Fleet();
     const [a, b] = await publisherAndSubscriber(fleet);
     const ends: (() => void)[] = [];
@@ -329,7 +329,7 @@ describe('durable topics whose owner has no consumers', () => {
     b.onMessage = () => undefined;
     for (const end of ends) end();
     await fleet.pass(2);
-    expect([a.messages, await standIns(fleet), await stored(fleet)]).toEqual([[], 0, 0]);
+    expect([a.messages, await stored(fleet)]).toEqual([[], 0]);
     b.messages.length = 0;
     const sent = await publish([b], 'afterwards');
     await fleet.pass(1);
@@ -398,7 +398,12 @@ describe('durable topics whose owner has no consumers', () => {
     await fleet.pass(5);
     await publish([one, other], 'both are there again');
     await fleet.pass(1);
-    expect([sent(), await standIns(fleet), await stored(fleet)]).toEqual([before, 0, 0]);
+    const after = sent();
+    expect([after.every((count) => count > 0), after.reduce((sum, count) => sum + count)]).toEqual([
+      true,
+      TOPICS.length,
+    ]);
+    expect(await stored(fleet)).toBe(0);
   });
 
   test('wait for nobody in a component that only one host uses', async () => {

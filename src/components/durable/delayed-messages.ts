@@ -40,6 +40,11 @@ export class DelayedMessages {
   /** Cancels the timer, and forgets which messages are loaded. */
   stop(): void {
     this.#alarm?.off();
+    this.restart();
+  }
+
+  /** Looks for all that are due again. */
+  restart(): void {
     this.#from = '';
     this.#mayBeDue = true;
   }

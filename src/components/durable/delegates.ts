@@ -4,14 +4,24 @@ import type { OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
 import { isConflictError } from '../../state/errors.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { ConsumerGroups } from './consumer-groups.ts';
+import type { ConsumerGroups, GroupEntries } from './consumer-groups.ts';
+import type { GroupMember } from './group-hosts.ts';
 import { GroupLease } from './group-lease.ts';
-import type { QueueLayout } from './layout.ts';
+import { Layout, type QueueLayout } from './layout.ts';
 import { OBJECT, readRecord } from './records.ts';
 import { STORE_RETRY_MS } from './settlements.ts';
+import { readSpread, type StoredSpread } from './spread.ts';
 
 /** How often changes that other hosts prevent are tried at once; after that, a second later. */
 const MAX_CONFLICTS = 3;
+
+/** The stored entry of a delegate, and of a host that needs all partitions. */
+interface StoredDelegate {
+  readonly hostId?: string;
+  readonly spread?: StoredSpread;
+}
+
+const NO_MEMBERS: ReadonlyMap<string, GroupMember> = new Map();
 
 /** The dependencies of {@link Delegates}. */
 export interface DelegatesDeps {
@@ -55,7 +65,7 @@ export class Delegates {
   /** The lease of a group. */
   leaseOf(layout: QueueLayout, shard: OwnedShard): GroupLease {
     const review = (toRead: boolean): void => this.review(toRead);
-    const lease = new GroupLease({ ...this.#deps, shard, layout, review });
+    const lease = new GroupLease({ ...this.#deps, shard, layout, review, reread: () => this.reread() });
     this.#leases.set(layout.delegate, { lease, layout });
     if (this.#deps.hosts !== undefined) this.review(true);
     return lease;
@@ -64,6 +74,13 @@ export class Delegates {
   /** The group is gone. */
   forget(layout: QueueLayout): void {
     this.#leases.delete(layout.delegate);
+  }
+
+  /** Reads the delegates and reviews the leases, also while this host stops; resolves at the end. */
+  async reread(): Promise<void> {
+    this.#toRead = true;
+    this.review(false);
+    await this.#reviewing;
   }
 
   /** Reviews the leases, after reading the delegates if `toRead`. */
@@ -112,11 +129,18 @@ export class Delegates {
   async read(): Promise<void> {
     this.#toRead = false;
     const entries = await this.#deps.groups.reload();
+    const members = membersOf(entries);
     for (const { lease, layout: keys } of this.#leases.values()) {
       const entry = entries.get(keys.delegate);
-      const content = entry && readRecord<{ readonly hostId?: string }>(entry.key, entry.value, OBJECT);
-      const rest = { isRecalled: entries.has(keys.recall), isPaused: entries.has(keys.paused) };
-      lease.onRead(entry && { hostId: content?.hostId, version: entry.version }, rest);
+      const content = entry && readRecord<StoredDelegate>(entry.key, entry.value, OBJECT);
+      const spread = content?.spread && readSpread(content.spread);
+      const collector = entries.get(keys.collector);
+      lease.onRead(entry && { hostId: content?.hostId, spread, version: entry.version }, {
+        isRecalled: entries.has(keys.recall),
+        isPaused: entries.has(keys.paused),
+        members: members.get(keys.consumersRange.from) ?? NO_MEMBERS,
+        collector: collector && readRecord<StoredDelegate>(collector.key, collector.value, OBJECT).hostId,
+      });
     }
   }
 
@@ -160,4 +184,17 @@ export class Delegates {
     this.#isClosing = true;
     this.#timer?.cancel();
   }
+}
+
+/** The hosts with consumers, by the prefix of the entries of their group. */
+function membersOf(entries: GroupEntries): ReadonlyMap<string, ReadonlyMap<string, GroupMember>> {
+  const groups = new Map<string, Map<string, GroupMember>>();
+  for (const { key, value } of entries.values()) {
+    const found = Layout.consumersOf(key);
+    if (found === undefined) continue;
+    const { isTogether = false } = readRecord<Partial<GroupMember>>(key, value, OBJECT);
+    const members = groups.get(found.prefix) ?? new Map<string, GroupMember>();
+    groups.set(found.prefix, members.set(found.hostId, { isTogether, key }));
+  }
+  return groups;
 }

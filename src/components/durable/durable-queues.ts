@@ -45,6 +45,9 @@ export interface DurableQueuesDeps {
   readonly abandoned: () => readonly AbandonedQueue[];
 }
 
+/** Changes messages of a queue; `undefined` if they have changed. */
+type ChangeOfPortion = (queue: DurableQueue, entries: readonly KeyedEntry[]) => Promise<number | undefined>;
+
 /** A message on its way to another queue. */
 interface Move {
   readonly from: KeyedEntry;
@@ -127,17 +130,17 @@ export class DurableQueues implements QueueAccess {
     const value = encodeQueued({ message: redelivery.message, attempts: 0 });
     if (value.length > MAX_BYTES)
       throw new SidecarError('ERR_INVALID_ARGUMENT', `the message has ${value.length} bytes: at most 8 MiB are kept`);
-    const number = this.#deps.numbers.next();
+    const number = this.#deps.numbers.next(redelivery.message);
     return { from, queue, redelivery, number, key: queue.layout.ready(number), value };
   }
 
   /** Changes the messages of a selection, portion by portion. */
-  async #change(
-    name: GroupQueue,
-    selection: QueueSelection,
-    work: (queue: DurableQueue, entries: readonly KeyedEntry[]) => Promise<number | undefined>,
-  ): Promise<number> {
+  async #change(name: GroupQueue, selection: QueueSelection, work: ChangeOfPortion): Promise<number> {
     await this.#refreshGroups();
+    return this.#find(name).lease.gathered(() => this.#changeHere(name, selection, work));
+  }
+
+  async #changeHere(name: GroupQueue, selection: QueueSelection, work: ChangeOfPortion): Promise<number> {
     let count = 0;
     const stored = this.#stored(name, this.#find(name));
     for await (const portion of selectedMessages(stored, selection)) {

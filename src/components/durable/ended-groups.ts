@@ -73,7 +73,8 @@ export class EndedGroups {
     const { store, groups, layout } = this.#deps;
     const queue = layout.queue(ended.topic, ended.group);
     for (const range of [queue.readyRange, queue.delayedRange]) await this.#empty(ended, range);
-    const rest = [ended.entry.key, queue.delegate, queue.recall, queue.paused];
+    const consumers = (await store.scan(queue.consumersRange)).map(({ key }) => key);
+    const rest = [ended.entry.key, queue.delegate, queue.recall, queue.paused, queue.collector, ...consumers];
     await store.commit({ require: [ended.entry], delete: rest });
     groups.gone(ended);
   }

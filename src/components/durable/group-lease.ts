@@ -4,17 +4,25 @@ import type { OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
 import { ConflictError, isConflictError } from '../../state/errors.ts';
 import type { Precondition } from '../../state/store.ts';
 import { type Clock, type DualInstant, dualNow, msSince } from '../../util/clock.ts';
+import type { GroupMember } from './group-hosts.ts';
+import { GroupSpread, type Placed } from './group-spread.ts';
 import type { QueueLayout } from './layout.ts';
 import type { DurableQueue } from './queue.ts';
 import { record } from './records.ts';
+import { ALL_PARTITIONS, type Spread, storedSpread } from './spread.ts';
 
 /** How long a host keeps a group for which it has no consumers. */
 const UNSERVED_MS = 1_000;
 
 /** The stored delegate of a group. */
 export interface Delegate {
-  /** The host that hands the messages out; `undefined` if any host with consumers may become it. */
+  /**
+   * The host that hands the messages out; `undefined` if any host with consumers may become it. If several do, one of
+   * them, for earlier releases: those leave the group to it, and ask it for the group.
+   */
   readonly hostId: string | undefined;
+  /** Which hosts hand out the messages, if several do. */
+  readonly spread?: Spread | undefined;
   readonly version: number;
 }
 
@@ -29,6 +37,10 @@ export type QueueControl =
 export interface FoundGroup {
   readonly isRecalled: boolean;
   readonly isPaused: boolean;
+  /** The hosts that have consumers. */
+  readonly members: ReadonlyMap<string, GroupMember>;
+  /** The host that needs all partitions for a while. */
+  readonly collector: string | undefined;
 }
 
 /** The dependencies of a {@link GroupLease}. */
@@ -43,16 +55,24 @@ export interface GroupLeaseDeps {
   readonly hosts: ShardHosts | undefined;
   /** Has the leases of all groups reviewed, after reading their entries if `toRead`. */
   readonly review: (toRead: boolean) => void;
+  /** Has them reviewed as well, also while this host stops; resolves at the end of the review. */
+  readonly reread: () => Promise<void>;
 }
 
 /**
- * Whether this host hands out the messages of a group. As a rule, the owner of the group's shard does. If it has had no
+ * Whether this host hands out the messages of a group, and which. As a rule, the owner of the group's shard does. If it has had no
  * consumers for a second while other hosts are there, it offers the group; a host with consumers takes it, and is the
  * group's delegate until it has none, the owner has some again, or it is dead. So messages do not wait at a host that
  * cannot deliver them.
  *
  * The owner offers a group, and a delegate gives it back, when nothing of it is in flight any more. The commits of a
  * delegate require its entry, so that nothing it does counts once it has lost the group.
+ *
+ * If several hosts have consumers, the one that has the group spreads it: the entry then says which of them has which
+ * partitions, and each of them moves it on. A host gives partitions away when nothing of them is in flight any more; those
+ * of a dead one are divided among the others. All commits of settlements require the entry, and are tried again after
+ * each change of it that has left the host the partitions. Earlier releases see a delegate: if one of them owns the shard
+ * and has consumers, it recalls the group, or ends the delegate when that is dead; then the commits of all others fail.
  */
 export class GroupLease {
   readonly #deps: GroupLeaseDeps;
@@ -65,9 +85,11 @@ export class GroupLease {
   /** The hand-over of the group, from its begin until it is written. */
   #drain: { isDone: boolean; readonly done: Promise<void> } | undefined;
   #unservedSince: DualInstant;
+  readonly #spread: GroupSpread;
 
   constructor(deps: GroupLeaseDeps) {
     this.#deps = deps;
+    this.#spread = new GroupSpread(deps);
     this.#unservedSince = dualNow(deps.clock);
     this.#isKnown = deps.hosts === undefined;
   }
@@ -77,29 +99,64 @@ export class GroupLease {
     this.#queue = queue;
   }
 
-  /** Whether this host may begin to hand messages out now. */
+  /** Whether this host may begin to hand messages out now: all of them, or those of some partitions. */
   get isHere(): boolean {
     if (this.#drain !== undefined || !this.#isKnown) return false;
-    return this.#delegate === undefined ? this.#deps.shard.isOwned : this.isDelegate;
+    if (this.#delegate === undefined) return this.#deps.shard.isOwned;
+    return this.isSpread ? this.#spread.isHere : this.isDelegate;
   }
 
-  /** Whether this host is the delegate. */
+  /** Whether this host is the only delegate. */
   get isDelegate(): boolean {
     const { hosts } = this.#deps;
-    return this.#delegate?.hostId !== undefined && hosts?.id === this.#delegate.hostId && hosts.isLive(hosts.id);
+    const hostId = this.isSpread ? undefined : this.#delegate?.hostId;
+    return hostId !== undefined && hosts?.id === hostId && hosts.isLive(hostId);
+  }
+
+  /** Whether the partitions of the group are divided among hosts. */
+  get isSpread(): boolean {
+    return this.#spread.isOn;
+  }
+
+  /** Whether this host may begin to hand a message out, if it may hand out any. */
+  handsOut(entry: Placed): boolean {
+    return this.#spread.handsOut(entry);
+  }
+
+  /** Whether a message in a partition may be one that this host hands out. */
+  mayHandOut(partition: number): boolean {
+    return this.#spread.part.has(partition);
   }
 
   /**
-   * The precondition of settlements; `undefined` when there are no other hosts.
+   * The precondition of the settlement of a message, or of a batch of them; `undefined` when there are no other hosts.
    *
-   * @throws ConflictError when another host hands the messages out.
+   * @throws ConflictError when other hosts hand out these messages.
    */
-  fence(): Precondition | undefined {
+  fence(entry?: Placed, batch?: readonly Placed[]): Precondition | undefined {
     const { hosts, layout, shard } = this.#deps;
     if (this.#drain?.isDone === true) throw new ConflictError(layout.delegate);
     if (this.#delegate === undefined) return shard.fence();
-    if (this.#delegate.hostId !== hosts?.id) throw new ConflictError(layout.delegate);
+    const { hostId } = this.#delegate;
+    if (this.isSpread ? !this.#spread.holds(entry, batch) : hostId !== hosts?.id)
+      throw new ConflictError(layout.delegate);
     return this.#fence;
+  }
+
+  /** Whether an error says that partitions have moved since they were read, and messages were not known to be among them. */
+  isOutdatedBy(error: unknown, entry: Placed, batch?: readonly Placed[]): boolean {
+    const isOfEntry = isConflictError(error) && error.key === this.#deps.layout.delegate;
+    return isOfEntry && this.isSpread && this.#spread.holds(entry, batch);
+  }
+
+  /** Reads the entries of the group. */
+  read(): Promise<void> {
+    return this.#deps.reread();
+  }
+
+  /** Whether this host has all messages of the group, so that it may change them otherwise than by settling them. */
+  get #hasAll(): boolean {
+    return this.isHere && this.#spread.isWhole;
   }
 
   /** See {@link QueueControl}. No host hands the messages out while the group is offered: claiming it changes its entry. */
@@ -107,14 +164,14 @@ export class GroupLease {
     const { hosts } = this.#deps;
     if (this.#drain === undefined && this.#delegate !== undefined && this.#delegate.hostId === undefined)
       return { fence: this.#fence };
-    if (this.isHere) return { fence: this.fence() };
+    if (this.#hasAll) return { fence: this.isSpread ? this.#fence : this.fence() };
     const isLeaving = this.#drain !== undefined || !this.#isKnown;
     return { elsewhere: isLeaving ? hosts?.id : this.#delegate?.hostId };
   }
 
   /** The host that hands the messages out; `undefined` if it is not known, or no host does. */
   get hostId(): string | undefined {
-    return this.isHere ? this.#deps.hosts?.id : this.#delegate?.hostId;
+    return this.#hasAll ? this.#deps.hosts?.id : this.#delegate?.hostId;
   }
 
   /** Whether an error says that another host hands the messages out. */
@@ -127,20 +184,23 @@ export class GroupLease {
 
   /** The host got the shard: the entries of the group may have changed since they were read. */
   onGained(): void {
-    if (!this.isDelegate) this.#isKnown = false;
+    if (!(this.isDelegate || this.isSpread)) this.#isKnown = false;
   }
 
   /** The entries of the group were read from the store. */
-  onRead(delegate: Delegate | undefined, { isRecalled, isPaused }: FoundGroup): void {
+  onRead(delegate: Delegate | undefined, { isRecalled, isPaused, members, collector }: FoundGroup): void {
     this.#isKnown = true;
+    this.#spread.note(members, collector);
     this.#isRecalled = isRecalled;
     if (this.#queue !== undefined) this.#queue.isPaused = isPaused;
     if (delegate?.version !== this.#delegate?.version) this.#set(delegate);
   }
 
   #set(delegate: Delegate | undefined): void {
+    const wasHere = this.isHere;
     this.#delegate = delegate;
     this.#fence = delegate && { key: this.#deps.layout.delegate, version: delegate.version };
+    if (this.#spread.set(delegate?.spread) && wasHere && this.isHere) this.#queue?.repartition();
   }
 
   /** The queue began or ceased to have consumers that take messages. */
@@ -148,6 +208,11 @@ export class GroupLease {
     const { clock, hosts, review } = this.#deps;
     if (!isServed) this.#unservedSince = dualNow(clock);
     if (hosts !== undefined) review(false);
+  }
+
+  /** The limits of its consumers have changed. */
+  onLimitsChange(): void {
+    if (this.#deps.hosts !== undefined) this.#deps.review(false);
   }
 
   /** For how long this host has had no consumers for it, if it has none. */
@@ -163,19 +228,20 @@ export class GroupLease {
   /** When it has to be reviewed because it has no consumers; `undefined` if it need not be. */
   get reviewAt(): number | undefined {
     const { shard, owned, clock } = this.#deps;
-    const isCandidate = !this.#isServed && (this.isDelegate || (this.#delegate === undefined && shard.isOwned));
+    const isOwner = this.#delegate === undefined && shard.isOwned;
+    const isCandidate = !this.#isServed && (this.isDelegate || isOwner || this.#spread.takesPart);
     const delayMs = UNSERVED_MS - this.unservedMs;
     return isCandidate && owned.hasPeers && delayMs > 0 ? clock.now() + delayMs : undefined;
   }
 
-  /** Whether this host is the delegate and has no consumers any more. */
+  /** Whether this host hands messages out in place of the owner, and has no consumers any more. */
   get isLeaving(): boolean {
-    return this.isDelegate && this.#queue?.hasConsumers !== true;
+    return (this.isDelegate || this.#spread.takesPart) && this.#queue?.hasConsumers !== true;
   }
 
-  /** Resolves when the group has no messages in flight; `undefined` if this host does not give it away. */
+  /** Resolves when the group, or its partitions, have no messages in flight; `undefined` if this host gives none away. */
   get drained(): Promise<void> | undefined {
-    return this.#drain?.done;
+    return this.#drain?.done ?? this.#spread.released;
   }
 
   get #isServed(): boolean {
@@ -193,16 +259,71 @@ export class GroupLease {
    */
   async step(): Promise<void> {
     if (!this.#isKnown) return;
-    if (this.#givesUp) {
+    await this.#announce();
+    await this.#spread.tidy();
+    if (this.isSpread) await this.#move();
+    else if (this.#givesUp) {
       if (this.#drain?.isDone !== true) return this.#beginDrain();
       await (this.isDelegate ? this.#end([]) : this.#offer());
       this.#drain = undefined;
     } else {
       this.#drain = undefined;
       await this.#claim();
+      if (this.#maySpread) await this.#writeSpread(new Map([[this.#deps.hosts?.id ?? '', ALL_PARTITIONS]]), []);
     }
     if (this.isHere) this.#queue?.resume();
     else this.#queue?.rest();
+    if (this.#hasAll) this.#spread.onWhole();
+  }
+
+  /** See {@link GroupSpread.gathered}. */
+  gathered<T>(work: () => Promise<T>): Promise<T> {
+    return this.#spread.gathered(work);
+  }
+
+  #announce(): Promise<void> {
+    const isTogether = this.#queue?.isTogether === true;
+    return this.#spread.announce(this.#wants, { hasPeers: this.#deps.owned.hasPeers, isTogether });
+  }
+
+  /** Whether this host has consumers that take messages, or had some a moment ago. */
+  get #wants(): boolean {
+    return this.#isServed || (this.#queue?.hasConsumers === true && this.unservedMs < UNSERVED_MS);
+  }
+
+  /** Whether this host has the whole group, and others have consumers as well. */
+  get #maySpread(): boolean {
+    return !this.#isRecalled && this.#isServed && this.isHere && this.#spread.mayBegin;
+  }
+
+  /** Moves partitions of the spread to the hosts that should have them. */
+  async #move(): Promise<void> {
+    const step = this.#queue && this.#spread.next(this.#queue, this.#isRecalled);
+    if (step === 'whole') await this.#gather();
+    else if (step !== undefined) await this.#writeSpread(step.spread, step.dead);
+  }
+
+  /** This host has the whole group again, as the owner of the shard or as the delegate. */
+  async #gather(): Promise<void> {
+    const { shard, hosts } = this.#deps;
+    if (shard.isOwned) await this.#end([]);
+    else if (hosts !== undefined) await this.#becomeDelegate(hosts.id);
+  }
+
+  /** Writes a spread; one without hosts ends it. */
+  async #writeSpread(spread: Spread, dead: readonly string[]): Promise<void> {
+    const { commits, hosts, layout, shard } = this.#deps;
+    const gone = hosts === undefined ? [] : dead.map((id) => hosts.whenGone(id));
+    if (spread.size === 0 && (this.#isRecalled || shard.isOwned)) return this.#end(gone);
+    const before = this.#delegate?.hostId;
+    const [first] = spread.keys();
+    const hostId = before !== undefined && spread.has(before) ? before : first;
+    const content = hostId === undefined ? {} : { hostId, spread: storedSpread(spread) };
+    const fence = this.#delegate === undefined ? shard.fence() : undefined;
+    const put = [{ key: layout.delegate, value: record(content) }];
+    const version = await commits.commit({ require: [this.#asRead, ...gone], put, fence });
+    this.#set({ hostId, version, ...(hostId === undefined ? {} : { spread }) });
+    this.#deps.review(false);
   }
 
   /** Whether this host has to give the group away. */
@@ -221,7 +342,7 @@ export class GroupLease {
     } else if (hostId === undefined) {
       if (this.#isServed) await this.#end([]);
     } else if (!hosts.isLive(hostId)) await this.#end([hosts.whenGone(hostId)]);
-    else if (this.#isServed && !this.#isRecalled) await this.#recall();
+    else if (this.#isServed && !this.#isRecalled && this.#spread.keepsToItself(hostId)) await this.#recall();
   }
 
   #beginDrain(): void {
@@ -257,7 +378,7 @@ export class GroupLease {
   async #end(conditions: readonly Precondition[]): Promise<void> {
     const { commits, shard, layout } = this.#deps;
     const require = [this.#asRead, ...conditions];
-    const fence = this.isDelegate ? undefined : shard.fence();
+    const fence = shard.isOwned && !this.isDelegate ? shard.fence() : undefined;
     await commits.commit({ require, delete: [layout.delegate, layout.recall], fence });
     this.#set(undefined);
     this.#isRecalled = false;

@@ -70,6 +70,21 @@ export class HandOutGate {
     this.#deps.guard.clear();
   }
 
+  /** Reads again what this host hands out, and forgets what it does not hand out any more. */
+  repartition(): void {
+    const { ahead, guard, lease } = this.#deps;
+    const isDropped = (entry: StoredMessage): boolean => !lease.handsOut(entry);
+    this.#takeBack(this.#recorded.extract(isDropped));
+    guard.drop(isDropped);
+    ahead.repartition(isDropped);
+  }
+
+  /** Whether such a message is handed out and not settled. */
+  hasInFlight(isMeant: (entry: StoredMessage) => boolean): boolean {
+    for (const entry of this.#inFlight) if (isMeant(entry)) return true;
+    return false;
+  }
+
   /** Hands the next message out. */
   next(): StoredMessage | undefined {
     const entry = this.#next();
@@ -126,7 +141,7 @@ export class HandOutGate {
   }
 
   async #record(batch: readonly StoredMessage[]): Promise<void> {
-    const { ahead, settlements, dispatcher } = this.#deps;
+    const { ahead, settlements, dispatcher, lease } = this.#deps;
     this.#recording = batch;
     const failure = await this.#tryRecord(batch);
     // Another host has the group now, or this one will be seen to have it no longer.
@@ -139,8 +154,9 @@ export class HandOutGate {
       return this.begin();
     }
     const isOver = !ahead.isOn || batch.some((entry) => ahead.isOutdated(entry));
-    if (isOver) this.#takeBack(batch.filter(({ isRecorded }) => isRecorded));
-    else for (const entry of batch) this.#recorded.push(entry);
+    const stays = batch.filter((entry) => !isOver && lease.handsOut(entry));
+    for (const entry of stays) this.#recorded.push(entry);
+    this.#takeBack(batch.filter((entry) => entry.isRecorded && !stays.includes(entry)));
     dispatcher.wake();
   }
 
@@ -168,7 +184,7 @@ export class HandOutGate {
   ): Promise<void> {
     const [first] = batch;
     const put = batch.map((entry) => ({ key: entry.key, value: encodeQueued(content(entry)) }));
-    if (first !== undefined) await this.#deps.settlements.record({ put }, first.tenure.signal);
+    if (first !== undefined) await this.#deps.settlements.record({ put }, first, batch);
   }
 
   /** Messages are not being delivered after all, and no process has ended. */

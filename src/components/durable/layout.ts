@@ -13,14 +13,19 @@ import type { KeyRange } from '../../state/store.ts';
 
 /** The number of parts of a group's key. */
 const GROUP_PARTS = 5;
+/** The number of parts of the key that says that a host has consumers. */
+const CONSUMERS_PARTS = 7;
 
 /**
  * The keys of a durable pub/sub component, under `pubsub / <component>`:
  *
  * - `sequence`: the first number that is not reserved
  * - `group / <topic> / <group>`: the group exists
- * - `group / <topic> / <group> / stand-in`: another host than the owner of the group's shard hands its messages out: the
- *   ID of that host, or none while any host with consumers may become it
+ * - `group / <topic> / <group> / stand-in`: another host than the owner of the group's shard hands its messages out, or
+ *   several do: the ID of that host, or none while any host with consumers may become it; and which hosts have which
+ *   partitions, if there are several
+ * - `group / <topic> / <group> / consumers / <host>`: a host that has consumers of the group
+ * - `group / <topic> / <group> / collector`: the host that needs all partitions for a while
  * - `group / <topic> / <group> / recall`: the owner of the shard asks for the group back
  * - `group / <topic> / <group> / paused`: its messages are not handed out
  * - `groups`: how often groups were added or have ended
@@ -88,6 +93,16 @@ export class Layout {
     return { from: this.groupPrefix, to: keyAfter(this.groupCount()) };
   }
 
+  /**
+   * The host in the key of an entry that says that it has consumers, and the prefix of all such entries of the group;
+   * `undefined` for any other key.
+   */
+  static consumersOf(key: string): { readonly prefix: string; readonly hostId: string } | undefined {
+    const parts = partsOf(key);
+    const hostId = parts.length === CONSUMERS_PARTS ? parts.at(-1) : undefined;
+    return hostId === undefined ? undefined : { hostId, prefix: keyOf(...parts.slice(0, -1)) };
+  }
+
   /** Whether a key in the range of groups is that of a group. */
   static isGroup(key: string): boolean {
     return partsOf(key).length === GROUP_PARTS;
@@ -101,9 +116,8 @@ export class Layout {
       readyRange: rangeOf(...this.#root, 'ready', topic, group),
       delayed: keyOf(...this.#root, 'delayed', topic, group),
       delayedRange: rangeOf(...this.#root, 'delayed', topic, group),
-      delegate: keyOf(...this.#root, 'group', topic, group, 'stand-in'),
-      recall: keyOf(...this.#root, 'group', topic, group, 'recall'),
-      paused: keyOf(...this.#root, 'group', topic, group, 'paused'),
+      group: keyOf(...this.#root, 'group', topic, group),
+      consumersRange: rangeOf(...this.#root, 'group', topic, group, 'consumers'),
     });
   }
 }
@@ -124,9 +138,8 @@ interface QueueKeys {
   readonly readyRange: KeyRange;
   readonly delayed: string;
   readonly delayedRange: KeyRange;
-  readonly delegate: string;
-  readonly recall: string;
-  readonly paused: string;
+  readonly group: string;
+  readonly consumersRange: KeyRange;
 }
 
 /** The keys of one group. */
@@ -139,17 +152,28 @@ export class QueueLayout {
   readonly recall: string;
   /** The entry that is there while the group is paused. */
   readonly paused: string;
+  /** The entry that names the host that needs all partitions. */
+  readonly collector: string;
+  /** The entries of all hosts that have consumers. */
+  readonly consumersRange: KeyRange;
   readonly #ready: string;
   readonly #delayed: string;
 
-  constructor({ ready, readyRange, delayed, delayedRange, delegate, recall, paused }: QueueKeys) {
+  constructor({ ready, readyRange, delayed, delayedRange, group, consumersRange }: QueueKeys) {
     this.#ready = ready;
     this.readyRange = readyRange;
     this.#delayed = delayed;
     this.delayedRange = delayedRange;
-    this.delegate = delegate;
-    this.recall = recall;
-    this.paused = paused;
+    this.delegate = group + keyOf('stand-in');
+    this.recall = group + keyOf('recall');
+    this.paused = group + keyOf('paused');
+    this.collector = group + keyOf('collector');
+    this.consumersRange = consumersRange;
+  }
+
+  /** The entry that says that a host has consumers. */
+  consumersAt(hostId: string): string {
+    return this.consumersRange.from + keyOf(hostId);
   }
 
   /** Prefix of the group's ready messages. */

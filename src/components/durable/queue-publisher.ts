@@ -184,7 +184,7 @@ export class QueuePublisher {
     // A dead letter must not be refused.
     const full = message.deadLetter === undefined ? queuesByName && backlogs?.reserve(queuesByName) : undefined;
     if (full !== undefined) return full;
-    const number = numbers.next();
+    const number = numbers.next(message);
     const queues = queuesByName === undefined ? NO_QUEUES : [...queuesByName.values()];
     const put = queues.map((queue) => ({ key: queue.beginPublish(number), value }));
     const keptKey = this.#mayKeep(message) ? startup.keep(message.topic, number, value.length) : undefined;

@@ -134,6 +134,16 @@ export class QueueWindow {
     }
   }
 
+  /** Forgets ready messages, and reads all again that may be ready. */
+  restart(isDropped: (entry: StoredMessage) => boolean): void {
+    for (const { key, message } of this.#ready.extract(isDropped)) {
+      this.#readyBytes -= message.data.length;
+      this.forget(key);
+    }
+    this.#goBackTo('');
+    this.#isCaughtUp = false;
+  }
+
   /** A publish is about to write a message under a key. */
   beginPublish(key: string): void {
     this.#publishing.add(key);

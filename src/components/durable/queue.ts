@@ -17,7 +17,7 @@ const GRACE_PERIOD_MS = 15_000;
 
 /** The dependencies of a {@link DurableQueue}. */
 export interface QueueDeps extends Omit<ReadAheadDeps, 'dispatcher'> {
-  /** Says whether this host hands the messages out. */
+  /** Says which messages this host hands out. */
   readonly lease: GroupLease;
   /** The shard of the group. */
   readonly shard: OwnedShard;
@@ -38,8 +38,8 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   readonly #settlements: Settlements;
   readonly #guard: RedeliveryGuard;
   readonly #gate: HandOutGate;
-  /** Called when no message is in flight any more. */
-  #onIdle: (() => void)[] = [];
+  /** Each is ended when no message that it means is in flight any more. */
+  readonly #waits = new Set<{ readonly isMeant: (entry: StoredMessage) => boolean; readonly end: () => void }>();
 
   constructor(deps: QueueDeps) {
     this.#deps = deps;
@@ -54,11 +54,14 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   }
 
   join(options: ConsumerOptions, clock: Clock): ComponentSubscription {
+    const { lease } = this.#deps;
     this.#settlements.clock = clock;
     this.#gate.isOrdered = options.ordered || (this.#gate.isOrdered && this.#dispatcher.hasConsumers);
     const consumer = this.#dispatcher.join(options, clock, () => {
       if (!this.#dispatcher.hasConsumers) this.rest();
+      lease.onLimitsChange();
     });
+    lease.onLimitsChange();
     this.resume();
     return consumer;
   }
@@ -76,6 +79,11 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   /** Says whether this host hands the messages out. */
   get lease(): GroupLease {
     return this.#deps.lease;
+  }
+
+  /** Whether one host has to hand out all messages: they come in order, or so many at a time. */
+  get isTogether(): boolean {
+    return this.#dispatcher.hasConsumers && (this.#gate.isOrdered || this.#dispatcher.hasRate);
   }
 
   get consumers(): number {
@@ -143,26 +151,60 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   /** Hands the group over to another host once none of its messages are in flight here. */
   async handOver(): Promise<void> {
     const { shard, lease } = this.#deps;
-    if (lease.isDelegate) return;
+    if (lease.isDelegate || lease.isSpread) return;
     shard.begin();
-    await this.#endAndFlush();
+    this.#gate.end();
+    await this.#idle();
+    await this.#flush();
     shard.end();
   }
 
   /** Hands no more out; resolves when nothing is in flight, or messages in flight take too long. */
   async drain(): Promise<void> {
-    if (this.inFlight > 0) {
-      const ended = new AbortController();
-      const idle = new Promise<void>((resolve) => this.#onIdle.push(resolve));
-      const graceOver = sleep(this.#settlements.clock, GRACE_PERIOD_MS, ended.signal).catch(() => undefined);
-      await Promise.race([idle, graceOver]);
-      ended.abort();
-    }
-    await this.#endAndFlush();
+    await this.#idle();
+    this.#gate.end();
+    await this.#flush();
   }
 
-  async #endAndFlush(): Promise<void> {
-    this.#gate.end();
+  /**
+   * Hands no more out of partitions that leave this host; resolves when nothing of them is in flight, or, if it
+   * `hasLimit`, takes too long: then other hosts deliver it again.
+   */
+  async release(cancelled: AbortSignal, hasLimit: boolean): Promise<void> {
+    const { lease } = this.#deps;
+    this.#gate.repartition();
+    await this.#idle((entry) => !lease.handsOut(entry), cancelled, hasLimit);
+    if (cancelled.aborted) return;
+    if (this.#gate.hasInFlight((entry) => !lease.handsOut(entry))) this.reload();
+    await this.#flush();
+  }
+
+  /** This host has other partitions than before. */
+  repartition(): void {
+    this.#gate.repartition();
+    this.resume();
+  }
+
+  /** Resolves when no such message is in flight, or after a time. */
+  async #idle(
+    isMeant: (entry: StoredMessage) => boolean = () => true,
+    cancelled?: AbortSignal,
+    hasLimit = true,
+  ): Promise<void> {
+    if (!this.#gate.hasInFlight(isMeant)) return;
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    const over = new Promise<void>((resolve) => ended.signal.addEventListener('abort', () => resolve()));
+    const wait = { isMeant, end };
+    this.#waits.add(wait);
+    cancelled?.addEventListener('abort', end);
+    if (hasLimit) void sleep(this.#settlements.clock, GRACE_PERIOD_MS, ended.signal).then(end, () => undefined);
+    await over;
+    cancelled?.removeEventListener('abort', end);
+    this.#waits.delete(wait);
+  }
+
+  async #flush(): Promise<void> {
     await this.recorded();
     await this.#deps.commits.flushed();
   }
@@ -202,9 +244,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   /** Hands nothing out while the store fails to take settlements: all of it would be delivered again. */
   shift(): StoredMessage | undefined {
     if (this.#settlements.areBehind || !this.#deps.lease.isHere) return undefined;
-    const entry = this.#gate.next();
-    if (entry !== undefined) this.#deps.shard.begin();
-    return entry;
+    return this.#gate.next();
   }
 
   unshift(entry: StoredMessage): void {
@@ -214,7 +254,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   remove(entry: StoredMessage): Promise<void> {
     this.#ahead.end(entry);
-    return this.#settlements.record({ delete: [entry.key] }, entry.tenure.signal).then(
+    return this.#settlements.record({ delete: [entry.key] }, entry).then(
       () => this.#onRemoved(entry),
       (error: unknown) => {
         this.#onEnd(entry);
@@ -242,7 +282,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     const put = [{ key, value: encodeQueued(entry) }];
     const settlement = entry.key === key ? { put } : { put, delete: [entry.key] };
     try {
-      await this.#settlements.record(settlement, entry.tenure.signal);
+      await this.#settlements.record(settlement, entry);
       this.#ahead.forget(entry);
       this.#ahead.expectDelayed(key, dueAt);
     } finally {
@@ -255,7 +295,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     survived(entry);
     try {
       const put = [{ key: entry.key, value: encodeQueued(entry) }];
-      await this.#settlements.record({ put }, entry.tenure.signal);
+      await this.#settlements.record({ put }, entry);
     } finally {
       this.#onEnd(entry);
     }
@@ -264,7 +304,6 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   /** A delivery has ended. */
   #onEnd(entry: StoredMessage): void {
     if (!this.#gate.onEnd(entry)) return;
-    if (this.inFlight === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
-    this.#deps.shard.end();
+    if (this.#waits.size > 0) for (const { isMeant, end } of this.#waits) if (!this.#gate.hasInFlight(isMeant)) end();
   }
 }

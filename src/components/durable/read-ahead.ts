@@ -1,13 +1,16 @@
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { isCutOff } from '../../state/page.ts';
 import type { KeyedEntry, StateStore } from '../../state/store.ts';
+import { Alarm } from '../../util/alarm.ts';
 import { type Clock, dualNow, sleep } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Dispatcher } from '../dispatcher.ts';
 import type { Message } from '../pubsub.ts';
 import { decodeQueued } from './codec.ts';
 import { DelayedMessages } from './delayed-messages.ts';
+import type { GroupLease } from './group-lease.ts';
 import type { QueueLayout } from './layout.ts';
+import { partitionOfNumber } from './partitions.ts';
 import { QueueWindow, READ_AHEAD } from './queue-window.ts';
 import { STORE_RETRY_MS } from './settlements.ts';
 import type { StoredMessage } from './stored-message.ts';
@@ -15,11 +18,16 @@ import type { StoredMessage } from './stored-message.ts';
 /** The least number of messages at the head of a queue that may have been in flight when a process ended. */
 const MIN_CAREFUL = 1_000;
 
+/** How long hints of messages of other hosts are gathered. */
+const STRAY_MS = 1_000;
+
 /** The dependencies of a {@link ReadAhead}. */
 export interface ReadAheadDeps {
   readonly store: StateStore;
   readonly commits: CommitBatcher;
   readonly layout: QueueLayout;
+  /** Says which messages this host hands out. */
+  readonly lease: Pick<GroupLease, 'isSpread' | 'handsOut' | 'mayHandOut'>;
   readonly topic: string;
   readonly logger: Logger;
   /** Notes work that a test waits for; call the returned function at its end. */
@@ -39,6 +47,11 @@ export class ReadAhead {
   #clock: Clock | undefined;
   readonly #delayed: DelayedMessages;
   #isReading = false;
+  /** Counts how often it began anew which messages are handed out here: a scan that began before may load old ones. */
+  #epoch = 0;
+  /** The lowest key in a partition of another host of which a hint came. */
+  #strayKey: string | undefined;
+  #strayAlarm: Alarm | undefined;
   /** How many of the next messages may have been in flight when a process ended: none that are published from now on. */
   #careful = 0;
 
@@ -60,11 +73,26 @@ export class ReadAhead {
   /** Begins a tenure: messages are loaded from now on. Returns false if there is one already. */
   start(clock: Clock): boolean {
     if (this.#tenure !== undefined) return false;
-    this.#careful = Math.max(MIN_CAREFUL, 2 * this.#deps.dispatcher.capacity);
+    this.#beCareful();
+    this.#epoch++;
     this.#tenure = new AbortController();
     this.#clock = clock;
     void this.#read();
     return true;
+  }
+
+  /** Other messages are handed out here than before: forgets those that are not, and reads all others again. */
+  repartition(isDropped: (entry: StoredMessage) => boolean): void {
+    if (this.#tenure === undefined) return;
+    this.#epoch++;
+    this.#beCareful();
+    this.#window.restart(isDropped);
+    this.#delayed.restart();
+    void this.#read();
+  }
+
+  #beCareful(): void {
+    this.#careful = Math.max(MIN_CAREFUL, 2 * this.#deps.dispatcher.capacity);
   }
 
   /** Whether there is a tenure. */
@@ -77,6 +105,8 @@ export class ReadAhead {
     this.#tenure?.abort();
     this.#tenure = undefined;
     this.#delayed.stop();
+    this.#strayAlarm?.off();
+    this.#strayKey = undefined;
     this.#window.clear();
   }
 
@@ -87,11 +117,14 @@ export class ReadAhead {
   }
 
   /**
-   * Puts a message back. Dropped are one of an earlier tenure, which this tenure reads from the store, and one that was
-   * taken out of the queue while it waited for its retry.
+   * Puts a message back. Dropped are one of an earlier tenure, which this tenure reads from the store, one that was taken
+   * out of the queue while it waited for its retry, and one that another host hands out now.
    */
   unshift(entry: StoredMessage): void {
-    if (entry.tenure === this.#tenure) this.#window.unshift(entry);
+    if (entry.tenure !== this.#tenure) return;
+    if (this.#deps.lease.handsOut(entry)) return this.#window.unshift(entry);
+    this.#window.end(entry);
+    this.#window.forget(entry.key);
   }
 
   /** A publish is about to write a message under a key. */
@@ -107,7 +140,10 @@ export class ReadAhead {
 
   /** A publish was committed. Hands the message out without reading it back if no other message waits before it. */
   onPublished(message: Message, number: number, key: string): void {
-    if (!this.#window.endPublish(key) || this.#tenure === undefined || !this.#window.admitPublished(key)) return;
+    if (!this.#window.endPublish(key) || this.#tenure === undefined) return;
+    const { lease } = this.#deps;
+    if (lease.isSpread && !lease.handsOut({ message, number })) return;
+    if (!this.#window.admitPublished(key)) return;
     const counts = { attempts: 0, interruptions: 0, isCareful: false, isRecorded: false };
     this.#window.push({ message, key, number, tenure: this.#tenure, ...counts });
     this.#deps.dispatcher.wake();
@@ -115,7 +151,25 @@ export class ReadAhead {
 
   /** Another host may have written a message under a key. */
   noticeKey(key: string): void {
-    if (this.#tenure !== undefined && this.#window.noticeKey(key)) void this.#read();
+    if (this.#tenure === undefined) return;
+    const { lease, layout } = this.#deps;
+    if (lease.isSpread && !lease.mayHandOut(partitionOfNumber(layout.numberOf(key)))) this.#noticeStray(key);
+    else if (this.#window.noticeKey(key)) void this.#read();
+  }
+
+  /**
+   * A message in a partition of another host by its number, which nearly always is one of that host, or was. Earlier
+   * releases give numbers without regard to ordering keys: it is looked for a while later, with all others.
+   */
+  #noticeStray(key: string): void {
+    if (this.#clock === undefined) return;
+    if (this.#strayKey === undefined || key < this.#strayKey) this.#strayKey = key;
+    this.#strayAlarm ??= new Alarm(this.#clock, () => {
+      const stray = this.#strayKey;
+      this.#strayKey = undefined;
+      if (stray !== undefined && this.#tenure !== undefined && this.#window.noticeKey(stray)) void this.#read();
+    });
+    this.#strayAlarm.expect(this.#clock.now() + STRAY_MS);
   }
 
   /** Other hosts may have written messages. */
@@ -164,15 +218,13 @@ export class ReadAhead {
   async #read(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
-    let flushed: AbortController | undefined;
+    let flushed: number | undefined;
     for (let tenure = this.#tenure; tenure !== undefined && this.#wantsMore; tenure = this.#tenure) {
       const done = this.#deps.track('reading queued messages');
       try {
-        // Settlements of an earlier tenure must be durable before a scan.
-        if (flushed !== tenure) await this.#deps.commits.flushed();
-        flushed = tenure;
-        if (this.#delayed.mayBeDue && this.#clock !== undefined) await this.#delayed.read(tenure, this.#clock);
-        if (!this.#window.isCaughtUp) await this.#readReady(tenure);
+        // Settlements of an earlier tenure, and publishes, must be durable before a scan.
+        if (flushed !== this.#epoch) flushed = await this.#flushed();
+        if (flushed === this.#epoch) await this.#readOnce(tenure);
         done();
       } catch (error) {
         done();
@@ -182,6 +234,17 @@ export class ReadAhead {
       }
     }
     this.#isReading = false;
+  }
+
+  async #flushed(): Promise<number> {
+    const epoch = this.#epoch;
+    await this.#deps.commits.flushed();
+    return epoch;
+  }
+
+  async #readOnce(tenure: AbortController): Promise<void> {
+    if (this.#delayed.mayBeDue && this.#clock !== undefined) await this.#delayed.read(tenure, this.#clock);
+    if (!this.#window.isCaughtUp) await this.#readReady(tenure);
   }
 
   async #readReady(tenure: AbortController): Promise<void> {
@@ -198,15 +261,16 @@ export class ReadAhead {
     this.#deps.dispatcher.wake();
   }
 
-  /** Loads entries that are not loaded yet; returns `undefined` if the tenure has ended meanwhile. */
+  /** Loads entries that are not loaded yet; returns `undefined` if the tenure has ended meanwhile, or a new epoch begun. */
   async #scan(
     tenure: AbortController,
     scan: Parameters<StateStore['scan']>[0],
   ): Promise<readonly KeyedEntry[] | undefined> {
     this.#window.beginScan();
+    const epoch = this.#epoch;
     try {
       const entries = await this.#deps.store.scan(scan);
-      if (tenure.signal.aborted) return undefined;
+      if (tenure.signal.aborted || epoch !== this.#epoch) return undefined;
       for (const entry of entries) if (!this.#window.isLoaded(entry.key)) this.#load(entry, tenure);
       return entries;
     } finally {
@@ -217,8 +281,10 @@ export class ReadAhead {
   #load({ key, value }: KeyedEntry, tenure: AbortController): void {
     try {
       const queued = decodeQueued(key, value, this.#deps.topic);
-      const isCareful = this.#careful-- > 0 || queued.interruptions > 0;
       const number = this.#deps.layout.numberOf(key);
+      const { lease } = this.#deps;
+      if (lease.isSpread && !lease.handsOut({ message: queued.message, number })) return;
+      const isCareful = this.#careful-- > 0 || queued.interruptions > 0;
       this.#window.push({ ...queued, key, number, tenure, isCareful, isRecorded: false });
     } catch (error) {
       // A damaged message, or one of a newer release, must not block those behind it.

@@ -99,7 +99,7 @@ export class RedeliveryGuard {
   async removeCopy(copy: StoredMessage): Promise<void> {
     this.#deps.ahead.end(copy);
     this.#deps.dispatcher.wake();
-    await this.#deps.settlements.record({ delete: [copy.key] }, copy.tenure.signal);
+    await this.#deps.settlements.record({ delete: [copy.key] }, copy);
     this.#deps.ahead.forget(copy);
   }
 
@@ -110,6 +110,13 @@ export class RedeliveryGuard {
     if (early?.entry !== entry) return;
     this.#early.delete(entry.number);
     if (early.copy !== undefined) this.#free(early.copy);
+  }
+
+  /** Forgets messages that other hosts hand out now. */
+  drop(isDropped: (entry: StoredMessage) => boolean): void {
+    for (const entry of this.#elsewhere) if (isDropped(entry)) this.#elsewhere.delete(entry);
+    for (const early of this.#early.values())
+      if (early.copy !== undefined && isDropped(early.copy)) early.copy = undefined;
   }
 
   /** The tenure has ended. */

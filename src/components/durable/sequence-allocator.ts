@@ -1,10 +1,10 @@
 import { contradictionError, isConflictError } from '../../state/errors.ts';
 import type { Precondition, StateStore } from '../../state/store.ts';
 import { type Clock, type DualInstant, dualNow, msSince } from '../../util/clock.ts';
+import type { Message } from '../pubsub.ts';
+import { BLOCK, NUMBERS_PER_MESSAGE, numberFor } from './partitions.ts';
 import { COUNT, readRecord, record } from './records.ts';
 
-/** How many numbers one commit reserves. */
-const BLOCK = 1_000_000;
 /**
  * How long a reservation is used if other hosts publish too. Messages of all hosts are in order to about this
  * precision.
@@ -49,18 +49,20 @@ export class SequenceAllocator {
     return this.#hasMet || (this.#mayBeShared && this.#store.isExclusive !== true);
   }
 
-  /** Whether `count` reserved numbers are left. */
+  /** Whether enough reserved numbers are left for `count` messages. */
   has(count: number): boolean {
     if (this.areShared && msSince(this.#reservedAt, this.#clock) >= FRESH_MS) return false;
-    return this.#next + count <= this.#reserved;
+    return this.#next + count * NUMBERS_PER_MESSAGE <= this.#reserved;
   }
 
-  /** Returns the next reserved number. */
-  next(): number {
-    return this.#next++;
+  /** Returns the next reserved number for a message. */
+  next(message: Message): number {
+    const number = numberFor(message, this.#next);
+    this.#next = number + 1;
+    return number;
   }
 
-  /** Reserves at least `count` numbers. Check `has` again afterwards: another publish or host may have taken them. */
+  /** Reserves numbers for at least `count` messages. Check `has` again afterwards: another publish or host may have taken them. */
   reserve(count: number): Promise<void> {
     this.#reserving ??= this.#reserveBlock(count).finally(() => {
       this.#reserving = undefined;
@@ -71,7 +73,7 @@ export class SequenceAllocator {
   async #reserveBlock(count: number): Promise<void> {
     const entry = await this.#store.get(this.#key);
     const from = entry === undefined ? 0 : readRecord(this.#key, entry.value, COUNT);
-    const to = from + Math.max(BLOCK, count);
+    const to = from + Math.max(BLOCK, count * NUMBERS_PER_MESSAGE);
     const version = entry?.version ?? 'absent';
     const isRefused = version === this.#refused;
     this.#refused = undefined;

@@ -21,6 +21,17 @@ export interface SettlementsDeps {
   readonly dispatcher: Dispatcher<StoredMessage>;
 }
 
+/** A settlement that was not written. */
+interface Failed {
+  readonly settlement: Settlement;
+  readonly entry: StoredMessage;
+  readonly batch: readonly StoredMessage[] | undefined;
+  error: unknown;
+}
+
+/** How often in a row partitions may move during a settlement until it is taken to be another host's. */
+const MAX_MOVES = 20;
+
 /**
  * Writes the settlements of one group. After a failure of the store it tries again for as long as the group has
  * consumers: the message is no longer in flight, and nothing else would settle it before the next subscription. If the
@@ -43,45 +54,69 @@ export class Settlements {
   }
 
   /**
-   * Resolves once the settlement is durable; rejects if `signal` fires while the store fails.
+   * Resolves once the settlement of a message, or of several at once, is durable; rejects if the tenure of the message
+   * ends while the store fails.
    *
-   * @throws ConflictError when another host owns the group now.
+   * @throws ConflictError when another host has the message now.
    */
-  record(settlement: Settlement, signal: AbortSignal): Promise<void> {
-    return this.#write(settlement).then(written, (error: unknown) => this.#retry(settlement, signal, error));
+  record(settlement: Settlement, entry: StoredMessage, batch?: readonly StoredMessage[]): Promise<void> {
+    return this.#write(settlement, entry, batch).then(written, (error: unknown) =>
+      this.#retry({ settlement, entry, batch, error }),
+    );
   }
 
   /** No async functions up to the commit: they take memory for each message that waits for the disk. */
-  #write(settlement: Settlement): Promise<unknown> {
+  #write(settlement: Settlement, entry: StoredMessage, batch?: readonly StoredMessage[]): Promise<unknown> {
     const { commits, lease } = this.#deps;
     try {
-      return commits.commit({ ...settlement, fence: lease.fence() });
+      return commits.commit({ ...settlement, fence: lease.fence(entry, batch) });
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  async #retry(settlement: Settlement, signal: AbortSignal, error: unknown): Promise<void> {
+  async #retry(failed: Failed): Promise<void> {
+    if (await this.#writtenAfterMove(failed)) return;
+    const { error } = failed;
     if (this.#isFinal(error)) throw error;
     if (!this.areBehind) this.#deps.logger.error({ error }, 'settlements could not be stored: will be tried again');
     this.#behind++;
-    await this.#repeat(settlement, { signal, error }).finally(() => {
+    await this.#repeat(failed).finally(() => {
       this.#behind--;
       if (!this.areBehind) this.#deps.dispatcher.wake();
     });
   }
 
-  async #repeat(settlement: Settlement, failure: { readonly signal: AbortSignal; error: unknown }): Promise<void> {
+  /**
+   * Writes a settlement that was refused because partitions have moved, if those of its messages have not. Answers
+   * whether it was written; if not, the failure has the last error.
+   */
+  async #writtenAfterMove(failed: Failed): Promise<boolean> {
+    const { lease } = this.#deps;
+    for (let moves = 0; moves < MAX_MOVES && lease.isOutdatedBy(failed.error, failed.entry, failed.batch); moves++) {
+      await lease.read();
+      try {
+        await this.#write(failed.settlement, failed.entry, failed.batch);
+        return true;
+      } catch (error) {
+        failed.error = error;
+      }
+    }
+    return false;
+  }
+
+  async #repeat(failed: Failed): Promise<void> {
     for (;;) {
-      await this.#wait(failure.signal).catch(() => {
-        throw failure.error;
+      await this.#wait(failed.entry.tenure.signal).catch(() => {
+        throw failed.error;
       });
       try {
-        await this.#write(settlement);
+        await this.#write(failed.settlement, failed.entry, failed.batch);
         return;
       } catch (error) {
-        if (this.#isFinal(error)) throw error;
-        failure.error = error;
+        failed.error = error;
+        if (await this.#writtenAfterMove(failed)) return;
+        if (this.#isFinal(failed.error)) throw failed.error;
       }
     }
   }

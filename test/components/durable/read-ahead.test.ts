@@ -60,6 +60,7 @@ beforeEach(() => {
     store,
     commits,
     layout,
+    lease: { isSpread: false, handsOut: () => true, mayHandOut: () => true },
     topic: 'orders',
     logger,
     track,
