@@ -13,7 +13,7 @@ export class CommandFailure extends Error {
 }
 
 /** A wrong command line: what is wrong with it, all of it that is known. */
-export class Misuse extends CommandFailure {
+class Misuse extends CommandFailure {
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[], about: string) {

@@ -1,7 +1,7 @@
 // What is in the tarball, and how much.
 import { check, packed, repository, run } from './harness.mjs';
 
-const MAX_PACKED_BYTES = 1_300_000;
+const MAX_PACKED_BYTES = 1_350_000;
 const EXPECTED =
   /^(dist\/.*\.(cjs|cjs\.map|mjs|d\.mts|d\.ts|txt)|dist\/types\/package\.json|docs\/.*\.md|examples\/.*|schemas\/.*\.json|README\.md|CHANGELOG\.md|LICENSE|package\.json)$/;
 

@@ -25,7 +25,7 @@ export interface SeenTurn {
 }
 
 /** What all hosts of a simulation write to. */
-export class TurnLog {
+class TurnLog {
   /** By token: a turn that is repeated has several. */
   readonly turns = new Map<string, SeenTurn[]>();
   #now = 0;

@@ -98,7 +98,7 @@ export class Reminders {
   }
 
   /**
-   * A reminder of an actor, with its data; `undefined` if there is none, or it has ended.
+   * A reminder of an actor, with its data; `undefined` if it was never set, or has ended.
    *
    * @throws SidecarError `ERR_INVALID_ARGUMENT` for bad names, `ERR_ACTOR_REMINDER_GET` when the store fails.
    */
