@@ -68,10 +68,11 @@ export class Sessions {
     const number = session.groups + 1;
     const firstVersion = session.id * COMMITS_PER_SESSION + session.commits;
     const group = { session: session.id, number, firstVersion, batches, message };
+    // Before its outcome is known: one that fails may be written all the same, and the next one must not be taken for it.
+    session.groups = number;
+    session.commits += batches.length;
     try {
       const refusals = await this.#write(group, waitMs);
-      session.groups = number;
-      session.commits += batches.length;
       return { firstVersion, refusals, isTold: message !== undefined };
     } catch (error) {
       if (error instanceof ConnectionLostError) this.#unanswered = group;
