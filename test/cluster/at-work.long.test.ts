@@ -124,10 +124,11 @@ describe('a function that is at work when its shard goes to another sidecar of t
     await fleet.pass(5);
     expect([b.messages.every((message) => message.startsWith('quick')), b.messages.length > 2]).toEqual([true, true]);
     expect([times(atWork, slow), times(atWork, QUICK)]).toEqual([each(slow, 1), each(QUICK, 1)]);
-    const atB = b.messages.length;
     atWork.endAll();
     await fleet.pass(5);
-    expect(times(atWork, slow).reduce((sum, count) => sum + count)).toBe(slow.length + atB * 2);
+    // Those whose partitions have gone to the other host come once more there; the others are settled where they began.
+    const again = slow.filter((name) => atWork.times(name) > 1).length;
+    expect([again > 0, again < slow.length, Math.max(...times(atWork, slow))]).toEqual([true, true, 2]);
     expect([atWork.most, await messagesIn(fleet)]).toEqual([1, 0]);
   });
 
