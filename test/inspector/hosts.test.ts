@@ -13,11 +13,15 @@ async function post({ sidecar }: Member, path: string, body: object): Promise<Re
   return JSON.parse(Buffer.from(bytes as Uint8Array).toString()) as Record<string, unknown>;
 }
 
-test('a change of a queue that another host hands out is told where that host is', async () => {
+test('a change of an ordered queue that another host hands out is told where that host is', async () => {
   await using fleet = new Fleet();
   const addresses = ['http://10.0.0.5:3500', 'http://10.0.0.6:3500'] as const;
   const [a, b] = [await fleet.join({ address: addresses[0] }), await fleet.join({ address: addresses[1] })];
-  for (const member of [a, b]) await member.subscribe(...TOPICS);
+  for (const member of [a, b]) {
+    // In order: one host hands all of them out.
+    member.concurrency = 1;
+    await member.subscribe(...TOPICS);
+  }
   await fleet.pass(3);
   for (const topic of TOPICS) await a.sidecar.pubsub.queues.pause({ pubsubName: 'pubsub', topic, group: 'shop' });
   await fleet.pass(3);
