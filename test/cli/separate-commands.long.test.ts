@@ -144,6 +144,8 @@ describe('two commands', () => {
     const publishing = (async () => {
       for (let orderId = 0; orderId < 100; orderId++) await publish(publisher, orderId);
     })();
+    // It is awaited below: what fails before must not leave it unhandled.
+    publishing.catch(() => undefined);
     await expect.poll(() => first.got().length, PATIENCE).toBeGreaterThan(0);
     await stop(first);
     await publishing;

@@ -198,6 +198,8 @@ describe.each([
       const setting = (async () => {
         while (!isOver) await setAll();
       })();
+      // It is awaited below: what fails before must not leave it unhandled.
+      setting.catch(() => undefined);
       const b = await hosts.join('b');
       const atB = (): number => hosts.lines.filter(({ what, host }) => what === 'E' && host === 'b').length;
       await expect.poll(atB, TAKEOVER).toBeGreaterThan(0);
