@@ -122,22 +122,24 @@ function lostItself(value: object): string | undefined {
   if ('toJSON' in value || tag === '[object String]') return undefined;
   // An error with own fields, such as that of a failed task, is described by them.
   if (tag === '[object Error]' && Object.keys(value).length > 0) return undefined;
-  return LOST_TAGS.has(tag) ? withArticle(tag.slice('[object '.length, -1)) : lostOfClass(prototype as object);
+  const kind = tag.slice('[object '.length, -1);
+  return LOST_TAGS.has(tag) ? withArticle(kind) : lostOfClass(prototype as object, kind);
 }
 
 function withArticle(name: string): string {
-  return /^[AEI]/.test(name) ? `an ${name}` : `a ${name}`;
+  return /^[AEIO]/.test(name) ? `an ${name}` : `a ${name}`;
 }
 
 /** What instances lose, by prototype; empty if they lose nothing. */
 const lostOfClasses = new WeakMap<object, string>();
 
 /** State of an instance that JSON does not see: getters, private fields, the items of a collection. */
-function lostOfClass(prototype: object): string | undefined {
+function lostOfClass(prototype: object, kind: string): string | undefined {
   let lost = lostOfClasses.get(prototype);
   if (lost === undefined) {
     const state = stateOutsideFields(prototype);
-    const { name } = prototype.constructor ?? {};
+    // What Node makes has a tag of its own, and constructors that differ from version to version.
+    const name = kind === 'Object' ? prototype.constructor?.name : kind;
     lost = state === undefined ? '' : `${withArticle(name || 'object')} with ${state}`;
     lostOfClasses.set(prototype, lost);
   }

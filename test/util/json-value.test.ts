@@ -57,7 +57,7 @@ test.each<[what: string, value: unknown, problem: string]>([
   ['an inherited getter', new (class Special extends Cart {})(), 'is a Special with the getter total'],
   ['a private field', [new Money()], 'has a Money with the private field #cents at [0]'],
   ['a collection', { bag: new Bag() }, 'has a Bag with items of its own at bag'],
-  ['an iterator', [1].values(), 'is an Iterator with items of its own'],
+  ['an iterator', [1].values(), 'is an Array Iterator with items of its own'],
 ])('%s is refused, and the error says where it is', (_what, value, problem) => {
   expect(() => jsonTextOf(value)).toThrow(new Error(`${problem}: JSON cannot hold it`));
 });
