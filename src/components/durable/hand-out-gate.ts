@@ -74,8 +74,10 @@ export class HandOutGate {
   repartition(): void {
     const { ahead, guard, lease } = this.#deps;
     const isDropped = (entry: StoredMessage): boolean => !lease.handsOut(entry);
-    this.#takeBack(this.#recorded.extract(isDropped));
-    guard.drop(isDropped);
+    const dropped = this.#recorded.extract(isDropped);
+    this.#takeBack(dropped);
+    // Forgotten, so that they are read again when their partition comes back.
+    for (const entry of [...dropped, ...guard.drop(isDropped)]) ahead.unshift(entry);
     ahead.repartition(isDropped);
   }
 
@@ -156,7 +158,9 @@ export class HandOutGate {
     const isOver = !ahead.isOn || batch.some((entry) => ahead.isOutdated(entry));
     const stays = batch.filter((entry) => !isOver && lease.handsOut(entry));
     for (const entry of stays) this.#recorded.push(entry);
-    this.#takeBack(batch.filter((entry) => entry.isRecorded && !stays.includes(entry)));
+    const goes = batch.filter((entry) => !stays.includes(entry));
+    this.#takeBack(goes.filter(({ isRecorded }) => isRecorded));
+    for (const entry of goes) ahead.unshift(entry);
     dispatcher.wake();
   }
 

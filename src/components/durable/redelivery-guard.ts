@@ -112,11 +112,16 @@ export class RedeliveryGuard {
     if (early.copy !== undefined) this.#free(early.copy);
   }
 
-  /** Forgets messages that other hosts hand out now. */
-  drop(isDropped: (entry: StoredMessage) => boolean): void {
-    for (const entry of this.#elsewhere) if (isDropped(entry)) this.#elsewhere.delete(entry);
-    for (const early of this.#early.values())
-      if (early.copy !== undefined && isDropped(early.copy)) early.copy = undefined;
+  /** Takes out the messages that other hosts hand out now. */
+  drop(isDropped: (entry: StoredMessage) => boolean): readonly StoredMessage[] {
+    const dropped = [...this.#elsewhere].filter(isDropped);
+    for (const entry of dropped) this.#elsewhere.delete(entry);
+    for (const early of this.#early.values()) {
+      if (early.copy === undefined || !isDropped(early.copy)) continue;
+      dropped.push(early.copy);
+      early.copy = undefined;
+    }
+    return dropped;
   }
 
   /** The tenure has ended. */
