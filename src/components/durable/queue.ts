@@ -1,4 +1,5 @@
 import type { OwnedShard } from '../../kernel/owned-shards.ts';
+import { isConflictError } from '../../state/errors.ts';
 import { type Clock, sleep } from '../../util/clock.ts';
 import type { Workplace } from '../../util/workplaces.ts';
 import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
@@ -257,10 +258,22 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     return this.#settlements.record({ delete: [entry.key] }, entry).then(
       () => this.#onRemoved(entry),
       (error: unknown) => {
+        this.#onUnsettled(entry, error);
         this.#onEnd(entry);
         throw error;
       },
     );
+  }
+
+  /**
+   * Another host has, or has had, the partition of a message: forgets that it was read, or the message would be passed
+   * over here when the partition comes back. Without partitions, the tenure ends.
+   */
+  #onUnsettled(entry: StoredMessage, error: unknown): void {
+    const { lease } = this.#deps;
+    if (!lease.isSpread || !isConflictError(error)) return;
+    if (lease.handsOut(entry)) this.#ahead.unshift(entry);
+    else this.#ahead.forget(entry);
   }
 
   #onRemoved(entry: StoredMessage): Promise<void> | undefined {
@@ -285,6 +298,9 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
       await this.#settlements.record(settlement, entry);
       this.#ahead.forget(entry);
       this.#ahead.expectDelayed(key, dueAt);
+    } catch (error) {
+      this.#onUnsettled(entry, error);
+      throw error;
     } finally {
       this.#onEnd(entry);
     }
@@ -296,6 +312,9 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     try {
       const put = [{ key: entry.key, value: encodeQueued(entry) }];
       await this.#settlements.record({ put }, entry);
+    } catch (error) {
+      this.#onUnsettled(entry, error);
+      throw error;
     } finally {
       this.#onEnd(entry);
     }
