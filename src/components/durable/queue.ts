@@ -270,10 +270,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
    * over here when the partition comes back. Without partitions, the tenure ends.
    */
   #onUnsettled(entry: StoredMessage, error: unknown): void {
-    const { lease } = this.#deps;
-    if (!lease.isSpread || !isConflictError(error)) return;
-    if (lease.handsOut(entry)) this.#ahead.unshift(entry);
-    else this.#ahead.forget(entry);
+    if (this.#deps.lease.isSpread && isConflictError(error)) this.#ahead.unshift(entry);
   }
 
   #onRemoved(entry: StoredMessage): Promise<void> | undefined {
