@@ -1,9 +1,10 @@
 import { type MovedAmount, type MoveStep, moveState } from '../cluster/move-state.ts';
 import { messageOf } from '../errors.ts';
 import type { StateDefinition, StateStore } from '../state/store.ts';
-import { type FlagValues, readArguments } from './arguments.ts';
+import type { FlagValues } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { CommandFailure, misuse } from './failure.ts';
+import { readFlagsOnly } from './flags-only.ts';
 import { migrateStateHelp } from './help.ts';
 import { openLog } from './log.ts';
 import { labels } from './output.ts';
@@ -15,12 +16,8 @@ const PROGRESS_EVERY_MS = 1_000;
 
 /** `insidecar migrate-state`: returns the exit code. */
 export async function migrateState(args: readonly string[], context: CommandContext): Promise<number> {
-  const { flags, rest } = readArguments(args, MIGRATE_STATE_FLAGS, COMMAND);
-  if (flags.isOn('help') === true) {
-    context.stdout.write(migrateStateHelp());
-    return 0;
-  }
-  if (rest.length > 0) throw misuse(`expected flags only: actual is ${JSON.stringify(rest[0])}`, COMMAND);
+  const flags = readFlagsOnly(args, { name: COMMAND, flags: MIGRATE_STATE_FLAGS, help: migrateStateHelp }, context);
+  if (flags === undefined) return 0;
   const from = await placeOf('from', flags, context);
   const to = await placeOf('to', flags, context);
   if (from.place === to.place) throw misuse(`--from and --to are the same: ${String(from.place)}`, COMMAND);

@@ -1,8 +1,8 @@
 import { METHODS } from 'node:http';
 import { harmlessLines } from '../../util/harmless-text.ts';
-import { readArguments } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { CommandFailure, misuse } from '../failure.ts';
+import { readFlagsOnly } from '../flags-only.ts';
 import { askSidecar, contentOf, dataOf, escapedPath } from './ask-sidecar.ts';
 import { INVOKE_FLAGS } from './flags.ts';
 import { invokeHelp } from './help.ts';
@@ -14,13 +14,8 @@ const NEW_LINE = '\n';
 /** `insidecar invoke`: calls an application that runs, and prints its answer; returns the exit code. */
 export async function invoke(args: readonly string[], context: CommandContext): Promise<number> {
   const { stdout, stderr, environment } = context;
-  const { flags, rest, notes } = readArguments(args, INVOKE_FLAGS, COMMAND);
-  if (flags.isOn('help') === true) {
-    stdout.write(invokeHelp());
-    return 0;
-  }
-  if (rest.length > 0) throw misuse(`expected flags only: actual is ${JSON.stringify(rest[0])}`, COMMAND);
-  for (const note of notes) stderr.write(`${note}\n`);
+  const flags = readFlagsOnly(args, { name: COMMAND, flags: INVOKE_FLAGS, help: invokeHelp }, context);
+  if (flags === undefined) return 0;
   const path = flags.text('method');
   if (path === undefined) throw misuse('--method is missing', COMMAND);
   const method = verbOf(flags.text('verb') ?? 'POST');

@@ -1,7 +1,6 @@
 import { harmlessJson } from '../../util/harmless-text.ts';
-import { readArguments } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
-import { misuse } from '../failure.ts';
+import { readFlagsOnly } from '../flags-only.ts';
 import { type Column, tableOf } from '../operate/table.ts';
 import { lasting } from '../operate/text.ts';
 import { LIST_FLAGS } from './flags.ts';
@@ -13,14 +12,9 @@ const COMMAND = 'list';
 /** `insidecar list`: prints the applications that run; returns the exit code. */
 export function list(args: readonly string[], context: CommandContext): number {
   const { stdout, stderr, columns: width, environment, clock } = context;
-  const { flags, rest, notes } = readArguments(args, LIST_FLAGS, COMMAND);
-  if (flags.isOn('help') === true) {
-    stdout.write(listHelp());
-    return 0;
-  }
-  if (rest.length > 0) throw misuse(`expected flags only: actual is ${JSON.stringify(rest[0])}`, COMMAND);
+  const flags = readFlagsOnly(args, { name: COMMAND, flags: LIST_FLAGS, help: listHelp }, context);
+  if (flags === undefined) return 0;
   const format = flags.choice('output', ['table', 'json']) ?? 'table';
-  for (const note of notes) stderr.write(`${note}\n`);
   const apps = runningApps(environment);
   const ageOf = ({ run }: RunningApp): string => lasting(clock.now() - Date.parse(run.startedAt));
   if (format === 'json') stdout.write(`${harmlessJson(apps.map((app) => jsonOf(app, ageOf(app))))}\n`);

@@ -1,7 +1,7 @@
 import { harmlessLines } from '../../util/harmless-text.ts';
-import { readArguments } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { CommandFailure, misuse } from '../failure.ts';
+import { readFlagsOnly } from '../flags-only.ts';
 import { askSidecar, contentOf, dataOf } from './ask-sidecar.ts';
 import { PUBLISH_FLAGS } from './flags.ts';
 import { publishHelp } from './help.ts';
@@ -13,14 +13,9 @@ const EVENT_FIELDS = ['id', 'source', 'specversion', 'type'];
 
 /** `insidecar publish`: publishes a message as an application that runs; returns the exit code. */
 export async function publish(args: readonly string[], context: CommandContext): Promise<number> {
-  const { stdout, stderr, environment } = context;
-  const { flags, rest, notes } = readArguments(args, PUBLISH_FLAGS, COMMAND);
-  if (flags.isOn('help') === true) {
-    stdout.write(publishHelp());
-    return 0;
-  }
-  if (rest.length > 0) throw misuse(`expected flags only: actual is ${JSON.stringify(rest[0])}`, COMMAND);
-  for (const note of notes) stderr.write(`${note}\n`);
+  const { stdout, environment } = context;
+  const flags = readFlagsOnly(args, { name: COMMAND, flags: PUBLISH_FLAGS, help: publishHelp }, context);
+  if (flags === undefined) return 0;
   const [pubsub, topic] = [flags.text('pubsub'), flags.text('topic')];
   if (!pubsub || !topic) throw misuse(`--${pubsub ? 'topic' : 'pubsub'} is missing`, COMMAND);
   const query = metadataQuery(flags.text('metadata'));
