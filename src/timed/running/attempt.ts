@@ -4,6 +4,7 @@ import type { Logger } from '../../util/logger.ts';
 import type { CrashCounter } from './crash-counter.ts';
 import type { DueJobs } from './due-jobs.ts';
 import type { JobStore } from './job-store.ts';
+import type { JointEnd, RecordedEnd } from './joint-end.ts';
 import type { Place } from './places.ts';
 import type { RunningJobs } from './running-jobs.ts';
 import type { Due } from './stored-jobs.ts';
@@ -15,6 +16,10 @@ export interface Attempted {
   readonly due: Due;
   readonly outcome: AttemptOutcome;
   readonly isCrash: boolean;
+  /** The success, if the target has recorded it. */
+  readonly recorded?: RecordedEnd | undefined;
+  /** Whether the target may have recorded it, and does not know. */
+  readonly mayBeRecorded?: boolean;
 }
 
 /** The dependencies of {@link makeAttempt}. */
@@ -29,6 +34,8 @@ export interface MakeAttemptDeps {
   readonly running: RunningJobs;
   /** Whether the job has ended since it was due. */
   readonly isTooLate: (due: Due) => boolean;
+  /** The end of an attempt that its target is to record. */
+  readonly jointEnd: (begun: Due, startedAt: number) => JointEnd;
 }
 
 /** Runs a job once, unless it has changed or cannot run. */
@@ -36,6 +43,7 @@ export async function makeAttempt(
   found: Due,
   target: Target,
   place: Place,
+  startedAt: number,
   deps: MakeAttemptDeps,
 ): Promise<Attempted | undefined> {
   const { store, owned, due, crashes } = deps;
@@ -52,14 +60,21 @@ export async function makeAttempt(
   const begun = isCareful ? await recordBegin(found, deps) : found;
   if (begun === undefined) return undefined;
   deps.listener.onAttempt(job);
+  let joint: JointEnd | undefined;
   const outcome = await target(job, data, {
     leave: () => place.leave(),
     retake: () => mayGoOn(found, begun, place.retake(), deps),
+    prepareEnd: (isLast) => {
+      joint ??= deps.jointEnd(begun, startedAt);
+      return joint.prepare(isLast);
+    },
   });
+  const recorded = joint?.recorded;
+  const isBegun = recorded !== undefined || !(outcome.kind === 'undelivered' || outcome.kind === 'brokenOff');
   // An attempt that counts as not begun must not count as a crash either.
-  if (outcome.kind === 'undelivered' || outcome.kind === 'brokenOff') await crashes.uncountOne(begun);
-  else crashes.onEnd(begun);
-  return { due: begun, outcome, isCrash: false };
+  if (isBegun) crashes.onEnd(begun);
+  else await crashes.uncountOne(begun);
+  return { due: begun, outcome, isCrash: false, recorded, mayBeRecorded: joint !== undefined };
 }
 
 /** Whether a job is still to run as it was found. If it has waited, other hosts too had time to change it. */

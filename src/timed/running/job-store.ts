@@ -6,6 +6,7 @@ import { retryOnConflict } from '../../state/retry-on-conflict.ts';
 import type { Batch, Precondition, Put, StateStore } from '../../state/store.ts';
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../job.ts';
 import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
+import type { Next } from '../planning/transition.ts';
 import { encodeData, encodeJob, encodePointer } from './codec.ts';
 import type { JobLayout } from './layout.ts';
 import { removeLost } from './lost-job.ts';
@@ -200,26 +201,38 @@ export class JobStore {
    * @throws ConflictError when the entry is no longer current, or another host now owns the job.
    */
   async advance(due: Due, job: StoredJob, at: number): Promise<Due> {
-    const put = this.#putsOf(job, at);
-    const [, { key }] = put;
-    const version = await this.#commits.commit({
-      require: [due],
-      fence: this.#fence(due),
-      put,
-      delete: key === due.key ? [] : [due.key],
-    });
-    return { key, version, at, job };
+    const prepared = this.#advanced(due, job, at);
+    return prepared.written(await this.#commits.commit({ ...prepared, fence: this.#fence(due) }));
   }
 
   /**
-   * Removes a job after its last run.
+   * Records what follows an attempt: the next entry of the job, or none after its last run.
    *
    * @throws ConflictError when the entry is no longer current, or another host now owns the job.
    */
-  async finish(due: Due): Promise<void> {
+  async end(due: Due, next: Next): Promise<Due | undefined> {
+    const prepared = this.prepareEnd(due, next);
+    return prepared.written(await this.#commits.commit({ ...prepared, fence: this.#fence(due) }));
+  }
+
+  /** Prepares the record of what follows an attempt. Its commit needs the fence of the job's shard. */
+  prepareEnd(due: Due, next: Next): Prepared<Due | undefined> {
+    return next.kind === 'gone' ? this.#finished(due) : this.#advanced(due, next.job, next.at);
+  }
+
+  #advanced(due: Due, job: StoredJob, at: number): Prepared<Due> {
+    const put = this.#putsOf(job, at);
+    const [, { key }] = put;
+    return {
+      ...{ require: [due], put, delete: key === due.key ? [] : [due.key] },
+      written: (version) => ({ key, version, at, job }),
+    };
+  }
+
+  #finished(due: Due): Prepared<undefined> {
     const keys = [due.key, this.#layout.job(due.job.name)];
     if (due.job.dataId !== undefined) keys.push(this.#layout.data(due.job.dataId));
-    await this.#commits.commit({ require: [due], fence: this.#fence(due), delete: keys });
+    return { require: [due], delete: keys, written: () => undefined };
   }
 
   /** Precondition of a run's commit, next to the entry's version: this host still owns the job. */

@@ -34,8 +34,11 @@ export class RunRecorder {
     this.#deps = deps;
   }
 
-  /** Records what follows; retries until written or obsolete. Returns what was written. */
-  async record(due: Due, nextOf: (job: StoredJob) => Next): Promise<Next | undefined> {
+  /**
+   * Records what follows; retries until written or obsolete. Returns what was written. `mayBeWritten`: a commit that
+   * has failed may have recorded it.
+   */
+  async record(due: Due, nextOf: (job: StoredJob) => Next, mayBeWritten = false): Promise<Next | undefined> {
     const { owned, stopRequested, onLost } = this.#deps;
     let tries = 1;
     for (let current: Due | undefined = due; current !== undefined; ) {
@@ -45,7 +48,7 @@ export class RunRecorder {
         return next;
       } catch (error) {
         if (owned.isFenced(error)) return void onLost(due);
-        if (isConflictError(error)) current = await this.#continued(current, tries > 1);
+        if (isConflictError(error)) current = await this.#continued(current, mayBeWritten || tries > 1);
         else {
           await this.#afterFailure(error, due, tries++);
           if (stopRequested.aborted) return undefined;
@@ -57,19 +60,15 @@ export class RunRecorder {
 
   async #write(due: Due, next: Next): Promise<void> {
     const { store, onRecorded } = this.#deps;
-    if (next.kind === 'gone') {
-      await store.finish(due);
-      return onRecorded(due, undefined);
-    }
-    onRecorded(due, await store.advance(due, next.job, next.at));
+    onRecorded(due, await store.end(due, next));
   }
 
   /** The entry of a job that was paused, resumed or updated during its run; `undefined` if it was replaced or removed. */
   async #continued(due: Due, mayBeWritten: boolean): Promise<Due | undefined> {
     const { store, onUncertain, onReadFailure } = this.#deps;
     try {
-      const present = (await store.stored.find(due.job.name))?.due;
-      if (present !== undefined && isContinued(due, present)) return present;
+      const present = await continuationOf(due, store);
+      if (present !== undefined) return present;
       // An earlier try that failed may have committed.
       if (mayBeWritten) onUncertain(due);
     } catch (error) {
@@ -84,4 +83,10 @@ export class RunRecorder {
     logger.error({ job: job.name, error }, 'the end of a run could not be recorded: will be tried again');
     await sleep(clock, backoffDelayMs(BACKOFF, tries, random), stopRequested).catch(() => undefined);
   }
+}
+
+/** The entry of a job as it is now, if it was only paused, resumed or updated since. */
+export async function continuationOf(due: Due, { stored }: JobStore): Promise<Due | undefined> {
+  const present = (await stored.find(due.job.name))?.due;
+  return present !== undefined && isContinued(due, present) ? present : undefined;
 }

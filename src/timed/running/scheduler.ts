@@ -3,23 +3,31 @@ import type { OwnedShards } from '../../kernel/owned-shards.ts';
 import { ReadRetry } from '../../kernel/read-retry.ts';
 import type { CodeCall } from '../../util/code-calls.ts';
 import { Work } from '../../util/work.ts';
+import type { StoredJob } from '../job.ts';
 import type { Schedule } from '../planning/schedule.ts';
-import { type AttemptStatus, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
+import { type AttemptEnd, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
 import { type Attempted, type MakeAttemptDeps, makeAttempt } from './attempt.ts';
 import { CrashCounter } from './crash-counter.ts';
 import { DueJobs } from './due-jobs.ts';
 import type { JobStore } from './job-store.ts';
+import { JointEnd } from './joint-end.ts';
 import { Places } from './places.ts';
 import { RunRecorder } from './recorder.ts';
 import type { RunRules } from './run-rules.ts';
 import { RunningJobs } from './running-jobs.ts';
 import type { Due } from './stored-jobs.ts';
-import type { RunListener, Target, Targets } from './target.ts';
+import type { AttemptOutcome, RecordedAttempt, RunListener, Target, Targets } from './target.ts';
 
 /** Max ended runs that are being recorded; they do not count against the concurrency. */
 const MAX_UNRECORDED = 1_000;
 
 const FINISHED: Next = { kind: 'gone', reason: 'finished' };
+
+/** How an attempt has ended, when, and whether its job ends with it. */
+interface EndedAttempt extends Pick<AttemptEnd, 'outcome' | 'reason' | 'startedAt' | 'now'> {
+  readonly isFinal?: boolean;
+  readonly isLast?: boolean;
+}
 
 /** The dependencies of a {@link Scheduler}. */
 export interface SchedulerDeps extends RunRules {
@@ -60,7 +68,19 @@ export class Scheduler {
     this.#due = new DueJobs({ stored: store.stored, clock, isTaken: (due) => this.#isTaken(due) });
     this.#crashes = new CrashCounter(deps);
     const isTooLate = (due: Due): boolean => this.#isTooLate(due, clock.now());
-    this.#attemptDeps = { ...deps, due: this.#due, crashes: this.#crashes, running: this.#running, isTooLate };
+    const jointEnd = (begun: Due, startedAt: number): JointEnd =>
+      new JointEnd(begun, {
+        store,
+        nextOf: (job, isLast) => this.#nextOf(job, { outcome: 'done', isLast, startedAt, now: clock.now() }),
+      });
+    this.#attemptDeps = {
+      ...deps,
+      due: this.#due,
+      crashes: this.#crashes,
+      running: this.#running,
+      isTooLate,
+      jointEnd,
+    };
     this.#retry = new ReadRetry({ ...deps, what: 'jobs', readAnew: () => this.readAnew() });
     this.#recorder = new RunRecorder({
       ...deps,
@@ -252,29 +272,39 @@ export class Scheduler {
   }
 
   async #run(found: Due, target: Target, startedAt: number): Promise<void> {
-    const attempted = await this.#attempt(found, target);
+    const attempted = await this.#attempt(found, target, startedAt);
     if (attempted === undefined) return;
-    const { due, outcome, isCrash } = attempted;
-    const { targets, listener, schedules, clock, everyTick, maxCrashes, keepFailedMs, random } = this.#deps;
-    const { job } = due;
+    const { due, outcome, isCrash, recorded, mayBeRecorded } = attempted;
+    const now = this.#deps.clock.now();
+    if (recorded !== undefined) {
+      this.#recorded(recorded.due, recorded.following);
+      return this.#tellEnd({ ...recorded, job: recorded.due.job, outcome: { kind: 'done' }, startedAt, now });
+    }
     if (outcome.kind === 'undelivered') {
       this.#hasPassedOver = true;
-      return targets.onUndelivered(outcome.reason);
+      return this.#deps.targets.onUndelivered(outcome.reason);
     }
     if (outcome.kind === 'brokenOff') return this.#afterBreak(found, due);
-    const now = clock.now();
-    const kind: AttemptStatus = isCrash ? 'crashed' : outcome.kind;
-    const reason = outcome.kind === 'failed' ? { reason: outcome.reason } : undefined;
-    const schedule = job.schedule === undefined ? undefined : schedules.getStored(job.schedule);
-    const isFinal = outcome.kind === 'failed' && outcome.isFinal === true;
-    const rules = { schedule, everyTick, maxCrashes, keepFailedMs, random };
-    const end = { outcome: kind, ...reason, isFinal, startedAt, now, ...rules };
+    const end = endOf(outcome, isCrash);
     // The application is free even if the store is slow.
     this.#pump.pump();
-    const isLast = outcome.kind === 'done' && outcome.isLast === true;
-    const next = await this.#recorder.record(due, (present) => (isLast ? FINISHED : afterAttempt(present, end)));
-    if (next === undefined) return;
-    listener.onRecorded({ job, outcome, next, durationMs: now - startedAt, now });
+    const nextOf = (present: StoredJob): Next => this.#nextOf(present, { ...end, startedAt, now });
+    const next = await this.#recorder.record(due, nextOf, mayBeRecorded);
+    if (next !== undefined) this.#tellEnd({ job: due.job, outcome, next, startedAt, now });
+  }
+
+  /** What follows an attempt. `isLast`: the job ends with it. */
+  #nextOf(job: StoredJob, { isLast = false, ...end }: EndedAttempt): Next {
+    if (isLast) return FINISHED;
+    const { schedules, everyTick, maxCrashes, keepFailedMs, random } = this.#deps;
+    const schedule = job.schedule === undefined ? undefined : schedules.getStored(job.schedule);
+    return afterAttempt(job, { isFinal: false, ...end, schedule, everyTick, maxCrashes, keepFailedMs, random });
+  }
+
+  #tellEnd({ startedAt, ...end }: Omit<RecordedAttempt, 'durationMs'> & { readonly startedAt: number }): void {
+    const { listener } = this.#deps;
+    const { job, next, now } = end;
+    listener.onRecorded({ ...end, durationMs: now - startedAt });
     if (next.kind === 'gone') listener.onGone(job.name, next.reason);
   }
 
@@ -284,10 +314,10 @@ export class Scheduler {
     if (!this.#running.isOutdated(found)) this.#retry.plan();
   }
 
-  async #attempt(found: Due, target: Target): Promise<Attempted | undefined> {
+  async #attempt(found: Due, target: Target, startedAt: number): Promise<Attempted | undefined> {
     const place = this.#places.take();
     try {
-      return await makeAttempt(found, target, place, this.#attemptDeps);
+      return await makeAttempt(found, target, place, startedAt, this.#attemptDeps);
     } catch (error) {
       return void this.#retry.failed(error);
     } finally {
@@ -307,4 +337,13 @@ export class Scheduler {
     this.#running.drop(due.job.name);
     this.#due.add(following);
   }
+}
+
+function endOf(
+  outcome: AttemptOutcome & { readonly kind: 'done' | 'failed' },
+  isCrash: boolean,
+): Pick<EndedAttempt, 'outcome' | 'reason' | 'isFinal' | 'isLast'> {
+  if (outcome.kind === 'done') return { outcome: 'done', isLast: outcome.isLast === true };
+  const { reason, isFinal = false } = outcome;
+  return { outcome: isCrash ? 'crashed' : 'failed', reason, isFinal };
 }

@@ -2,6 +2,7 @@ import type { CodeCall } from '../../util/code-calls.ts';
 import type { Work } from '../../util/work.ts';
 import type { StoredJob } from '../job.ts';
 import type { Next } from '../planning/transition.ts';
+import type { Prepared } from './job-store.ts';
 import type { Due } from './stored-jobs.ts';
 
 /** Why an attempt failed. */
@@ -29,6 +30,12 @@ export interface AttemptPlace {
   leave(): void;
   /** The attempt goes on. Answers whether it still may: not if its job was changed, removed or has expired meanwhile. */
   retake(): boolean | Promise<boolean>;
+  /**
+   * Prepares the record of a success, which a target may commit together with changes of its own, so that they are made
+   * once: its commit needs the fence of the job's shard. After a conflict it is prepared once more. `undefined` if there
+   * is nothing to record, since the job was replaced or removed. `isLast`: the job ends with this run.
+   */
+  prepareEnd(isLast: boolean): Promise<Prepared<void> | undefined>;
 }
 
 /**

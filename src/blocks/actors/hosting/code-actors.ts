@@ -12,7 +12,7 @@ import type { ActorCall, ActorReply } from '../model/call.ts';
 import { invokeFailed, saveFailed } from '../model/errors.ts';
 import type { ActorTick, TickOutcome } from '../model/tick.ts';
 import type { TurnPart } from '../model/turn-changes.ts';
-import type { ReminderChange, ReminderService } from '../reminders/reminder-service.ts';
+import type { ReminderChanges, ReminderEnd, ReminderService } from '../reminders/reminder-service.ts';
 import type { TimerService } from '../reminders/timer-service.ts';
 import type { ActorStates, TurnState } from '../storage/actor-states.ts';
 import type { ActiveActor } from '../turns/active-actor.ts';
@@ -59,6 +59,16 @@ interface LiveActor {
   base: Baseline;
 }
 
+/** Code of an actor that runs as a part of a turn. */
+interface CodeTurn {
+  readonly chain: string | undefined;
+  /** For the log. */
+  readonly what: string;
+  readonly work: (object: Actor) => unknown;
+  /** Of the tick of a reminder: its end, by what the code has returned. */
+  readonly endOf?: (result: unknown) => ReminderEnd | undefined;
+}
+
 /** The actors of a class. */
 export class CodeActors implements ActorHosting {
   readonly #deps: CodeActorsDeps;
@@ -71,12 +81,13 @@ export class CodeActors implements ActorHosting {
   async call(actor: ActiveActor, { method, body, chain }: ActorCall): Promise<ActorReply> {
     const args = argumentsOf(body);
     if (args === undefined) throw invokeFailed(actor.address, `the arguments of ${method} are not JSON`);
-    const result = await this.#turn(actor, chain, method, (object) => {
+    const work = (object: Actor): unknown => {
       const run = methodOf(object, method);
       if (run === undefined)
         throw invokeFailed(actor.address, `method ${JSON.stringify(method)} was not found in the class`);
       return run.apply(object, [...args]);
-    });
+    };
+    const result = await this.#turn(actor, { chain, what: method, work });
     let text: string | undefined;
     try {
       text = jsonTextOf(result);
@@ -89,15 +100,16 @@ export class CodeActors implements ActorHosting {
 
   async tick(
     actor: ActiveActor,
-    { kind, name, body, dueAt, attempt }: ActorTick,
+    { kind, name, body, dueAt, attempt, prepareEnd }: ActorTick,
     chain: string | undefined,
   ): Promise<TickOutcome> {
     const { data } = JSON.parse(Buffer.from(body).toString()) as { readonly data?: unknown };
     try {
       const method = kind === 'reminder' ? 'onReminder' : 'onTimer';
-      const isCanceled = await this.#turn(actor, chain, `${method} ${name}`, (object) =>
-        object[method](name, data, { dueAt, attempt }),
-      );
+      const work = (object: Actor): unknown => object[method](name, data, { dueAt, attempt });
+      const endOf = (result: unknown): ReminderEnd | undefined =>
+        prepareEnd && { name, prepare: () => prepareEnd(result === true) };
+      const isCanceled = await this.#turn(actor, { chain, what: `${method} ${name}`, work, endOf });
       return { kind: 'done', isCanceled: isCanceled === true };
     } catch (error) {
       return { kind: 'failed', ...thrown(error) };
@@ -118,12 +130,7 @@ export class CodeActors implements ActorHosting {
    * Runs code of the actor as a part of its turn. The turn ends with a commit when the call has returned that began it;
    * calls of its chain that come in between belong to it.
    */
-  async #turn(
-    actor: ActiveActor,
-    chain: string | undefined,
-    what: string,
-    work: (object: Actor) => unknown,
-  ): Promise<unknown> {
+  async #turn(actor: ActiveActor, { chain, what, work, endOf }: CodeTurn): Promise<unknown> {
     const isOutermost = actor.line.inside === 1;
     const live = (actor.instance as LiveActor | undefined) ?? (await this.#activate(actor, chain));
     let result: unknown;
@@ -135,7 +142,7 @@ export class CodeActors implements ActorHosting {
       this.#deps.logger.warn({ ...actor.address, method: what, error }, 'an actor has failed');
       throw invokeFailed(actor.address, messageOf(error), error);
     }
-    if (isOutermost || actor.line.inside === 1) await this.#commit(actor, live);
+    if (isOutermost || actor.line.inside === 1) await this.#commit(actor, live, endOf?.(result));
     return result;
   }
 
@@ -181,7 +188,7 @@ export class CodeActors implements ActorHosting {
   }
 
   /** Stores what the turn has changed, in one commit; then its timers begin. */
-  async #commit(actor: ActiveActor, live: LiveActor): Promise<void> {
+  async #commit(actor: ActiveActor, live: LiveActor, end: ReminderEnd | undefined): Promise<void> {
     let text: string;
     try {
       text = this.#stateText(actor, live.object);
@@ -192,7 +199,7 @@ export class CodeActors implements ActorHosting {
     const { reminders, timers } = live.ticks.changes;
     live.ticks.reset(NO_CHANGES);
     try {
-      await this.#store(actor, live, { text, changes: [...reminders.values()] });
+      await this.#store(actor, live, { text, changes: [...reminders.values()], end });
       live.base = { text, ticks: NO_CHANGES };
     } catch (error) {
       // What is stored is not known: the next turn reads it.
@@ -215,14 +222,17 @@ export class CodeActors implements ActorHosting {
   async #store(
     actor: ActiveActor,
     live: LiveActor,
-    { text, changes }: { readonly text: string; readonly changes: readonly ReminderChange[] },
+    { text, ...ofReminders }: ReminderChanges & { readonly text: string },
   ): Promise<void> {
     const { states, reminders } = this.#deps;
     const isChanged = text !== live.stored;
+    const { changes, end } = ofReminders;
+    // The end of a tick alone is recorded after the turn.
     if (!isChanged && changes.length === 0) return;
     const state = { key: STATE_KEY, text: isChanged ? text : undefined, version: live.version };
     const commit = (part?: TurnPart): Promise<number> => states().commitTurn(actor, state, part);
-    const version = changes.length > 0 ? await reminders.commitTurn(actor.address, changes, commit) : await commit();
+    const isOfStateOnly = changes.length === 0 && end === undefined;
+    const version = await (isOfStateOnly ? commit() : reminders.commitTurn(actor.address, ofReminders, commit));
     if (isChanged) Object.assign(live, { stored: text, version });
   }
 

@@ -1,3 +1,4 @@
+import type { Batch } from '../../../state/store.ts';
 import type { CancelToken } from '../../../util/cancel-token.ts';
 import type { ActorAddress } from './address.ts';
 
@@ -19,6 +20,16 @@ export interface ActorTick {
    * whether the tick is still wanted; if not, it is `brokenOff` and the actor is not called.
    */
   readonly begins: () => boolean | Promise<boolean>;
+  /**
+   * Of a reminder: prepares the record that this tick has succeeded, for a turn that commits it with what it changes; once
+   * more after each conflict. `undefined` if there is nothing to record. `isCanceled`: the reminder ends with it.
+   */
+  readonly prepareEnd?: (isCanceled: boolean) => Promise<PreparedEnd | undefined>;
+}
+
+/** A part of a commit, and what is to be called with the version of the commit once it is durable. */
+export interface PreparedEnd extends Batch {
+  readonly written: (version: number) => void;
 }
 
 /** How a tick has ended. */

@@ -7,13 +7,13 @@ import type { StoredJob } from '../../../timed/job.ts';
 import { askedJob } from '../../../timed/planning/control.ts';
 import type { PlannedJob } from '../../../timed/planning/if-exists.ts';
 import { checkData, dataMissing } from '../../../timed/running/damaged-data.ts';
-import { JobStore, type Prepared, type Scheduled } from '../../../timed/running/job-store.ts';
+import { JobStore, type Scheduled } from '../../../timed/running/job-store.ts';
 import type { RunRules } from '../../../timed/running/run-rules.ts';
 import { Scheduler } from '../../../timed/running/scheduler.ts';
 import { nextRunOf } from '../../../timed/running/stored-jobs.ts';
 import type { BlockService } from '../../block-service.ts';
 import { type ActorAddress, actorPart } from '../model/address.ts';
-import type { ActorTurns } from '../model/tick.ts';
+import type { ActorTurns, PreparedEnd } from '../model/tick.ts';
 import type { TurnPart } from '../model/turn-changes.ts';
 import { type ReminderOperation, reminderExists, reminderFailed, reminderRuns } from './errors.ts';
 import type { ReminderFields } from './fields.ts';
@@ -48,6 +48,18 @@ export interface FoundReminders {
 export type ReminderChange =
   | { readonly type: 'set'; readonly name: string; readonly planned: PlannedJob; readonly keeps: boolean }
   | { readonly type: 'delete'; readonly name: string };
+
+/** The success of a reminder's tick, which its turn records. */
+export interface ReminderEnd {
+  readonly name: string;
+  readonly prepare: () => Promise<PreparedEnd | undefined>;
+}
+
+/** What a turn has changed of the reminders of its actor. */
+export interface ReminderChanges {
+  readonly changes: readonly ReminderChange[];
+  readonly end: ReminderEnd | undefined;
+}
 
 /** Tries of the commit of a turn while others change the reminders that it changes. */
 const MAX_TRIES = 100;
@@ -176,11 +188,12 @@ export class ReminderService implements BlockService {
 
   /**
    * Has a turn commit the reminders that it has changed with what else it has changed; once more while others change the
-   * same reminders. `commit` adds the fence of the actor's shard.
+   * same reminders. The tick that has begun the turn is recorded with it: it is not run again. `commit` adds the fence
+   * of the actor's shard.
    */
   async commitTurn<T>(
     address: ActorAddress,
-    changes: readonly ReminderChange[],
+    changes: ReminderChanges,
     commit: (part: TurnPart) => Promise<T>,
   ): Promise<T> {
     const { scheduler, owned } = this.#open;
@@ -199,8 +212,13 @@ export class ReminderService implements BlockService {
     }
   }
 
-  async #prepared(address: ActorAddress, changes: readonly ReminderChange[]): Promise<TurnPart> {
-    const parts = await Promise.all(changes.map((change) => this.#prepare({ ...address, ...change })));
+  async #prepared(address: ActorAddress, { changes, end }: ReminderChanges): Promise<TurnPart> {
+    // A reminder that its own turn replaces or deletes has no end beside that.
+    const isChanged = changes.some(({ name }) => name === end?.name);
+    const parts = await Promise.all([
+      ...changes.map((change) => this.#prepare({ ...address, ...change })),
+      isChanged ? undefined : end?.prepare(),
+    ]);
     const batches = parts.filter((part) => part !== undefined);
     return {
       require: batches.flatMap(({ require = [] }) => require),
@@ -213,7 +231,7 @@ export class ReminderService implements BlockService {
   }
 
   /** A change of a turn; what follows from its commit is done when that is told. */
-  async #prepare(change: ActorAddress & ReminderChange): Promise<Prepared<void> | undefined> {
+  async #prepare(change: ActorAddress & ReminderChange): Promise<PreparedEnd | undefined> {
     const { store, scheduler } = this.#open;
     const text = textOf(change);
     if (change.type === 'delete') {

@@ -12,7 +12,7 @@ import type { Clock } from '../../../util/clock.ts';
 import type { Logger } from '../../../util/logger.ts';
 import type { Work } from '../../../util/work.ts';
 import { logged } from '../../failure.ts';
-import type { ActorTurns } from '../model/tick.ts';
+import type { ActorTurns, PreparedEnd } from '../model/tick.ts';
 import { tickNameOf } from './reminder-name.ts';
 import { tickBody } from './render-tick.ts';
 import { runInTurn } from './run-in-turn.ts';
@@ -61,7 +61,8 @@ export class ReminderTicks implements Targets, RunListener {
     const body = tickBody(job, data);
     const at = { dueAt: job.tickAt, attempt: job.failures + 1 };
     const begins = (): boolean | Promise<boolean> => place.retake();
-    const tick = { kind: 'reminder', name, body, ...at, cancel: this.#stopping, begins } as const;
+    const prepareEnd = (isCanceled: boolean): Promise<PreparedEnd | undefined> => place.prepareEnd(isCanceled);
+    const tick = { kind: 'reminder', name, body, ...at, cancel: this.#stopping, begins, prepareEnd } as const;
     const outcome = await runInTurn(this.#deps.turns, address, tick, place);
     return outcome.kind === 'done' ? { kind: 'done', isLast: outcome.isCanceled } : outcome;
   }

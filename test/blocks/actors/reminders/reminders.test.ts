@@ -334,6 +334,7 @@ describe('by name', () => {
 
 describe('in the commit of a turn', () => {
   const address = { actorType: 'Cart', actorId: 'alice' };
+  const end = undefined;
 
   /** The change of a turn; `keeps`: a reminder that is there stays. */
   function setting(world: ReminderWorld, name: string, dueTime: string, keeps = false): ReminderChange {
@@ -350,7 +351,7 @@ describe('in the commit of a turn', () => {
       { type: 'delete', name: 'old' },
       { type: 'delete', name: 'missing' },
     ];
-    await world.reminders.commitTurn(address, changes, async (part) => {
+    await world.reminders.commitTurn(address, { changes, end }, async (part) => {
       expect(await world.reminders.find(nameOf('alice/new'))).toBeUndefined();
       part.committed(await world.store.memory.commit(part));
     });
@@ -361,7 +362,7 @@ describe('in the commit of a turn', () => {
   test('is made again when a reminder has changed meanwhile', async () => {
     await using world = await new ReminderWorld().start();
     let tries = 0;
-    await world.reminders.commitTurn(address, [setting(world, 'new', '2s')], async (part) => {
+    await world.reminders.commitTurn(address, { changes: [setting(world, 'new', '2s')], end }, async (part) => {
       if (++tries === 1) await world.set('alice/new', { dueTime: '1h' });
       part.committed(await world.store.memory.commit(part));
     });
@@ -373,7 +374,7 @@ describe('in the commit of a turn', () => {
     await using world = await new ReminderWorld().start();
     await world.set('alice/there', { dueTime: '1h' });
     const changes = [setting(world, 'there', '2s', true), setting(world, 'new', '3s', true)];
-    await world.reminders.commitTurn(address, changes, async (part) =>
+    await world.reminders.commitTurn(address, { changes, end }, async (part) =>
       part.committed(await world.store.memory.commit(part)),
     );
     await world.pass('1h');
@@ -385,7 +386,7 @@ describe('in the commit of a turn', () => {
 
   test('a commit that fails in a way that leaves open what is stored is read again', async () => {
     await using world = await new ReminderWorld().start();
-    const lost = world.reminders.commitTurn(address, [setting(world, 'new', '2s')], async (part) => {
+    const lost = world.reminders.commitTurn(address, { changes: [setting(world, 'new', '2s')], end }, async (part) => {
       await world.store.memory.commit(part);
       throw new Error('connection lost');
     });
