@@ -1,4 +1,5 @@
 import { defineActivity, defineWorkflow, type Sidecar } from '../../src/index.ts';
+import { Basket } from './actors.ts';
 import type { SceneClock } from './scene-clock.ts';
 import { approval, packOrder } from './workflows.ts';
 import { FAILED, TOKEN, type World } from './world.ts';
@@ -13,6 +14,7 @@ export async function playScene(world: World, clock: SceneClock): Promise<void> 
   await startWorkflows(shop);
   await scheduleJobs(shop);
   await fillStores(world);
+  await fillBaskets(shop);
   for (let second = 0; second < 110; second++) {
     await playSecond(world, clock, second);
     await clock.advance(1_000);
@@ -73,6 +75,12 @@ async function fillStores(world: World): Promise<void> {
   await locks.tryLock('locks', 'nightly-report', { ttl: '10m', owner: 'worker-1' });
   await locks.tryLock('locks', 'sync-stock', { ttl: '5m' });
   await world.watchSettings();
+}
+
+async function fillBaskets({ actors }: Sidecar): Promise<void> {
+  const customers = ['dora', 'emil', 'frida', 'gustav', 'hedwig'];
+  for (const [at, customer] of customers.entries())
+    for (const article of ['apple', 'pear', 'quince'].slice(at % 3)) await actors.get(Basket, customer).put(article);
 }
 
 interface Order {

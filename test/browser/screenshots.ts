@@ -70,6 +70,7 @@ const PICTURES: readonly Picture[] = [
     shows: 'chargeCard',
     act: openRow('chargeCard'),
   },
+  { name: 'actor', hash: '/actors/Basket/dora', heading: 'dora', shows: 'quince', act: openRow('expire') },
   { name: 'stores', hash: '/stores', heading: 'Stores', shows: 'holds 2 locks' },
   { name: 'state', hash: '/stores/carts', heading: 'carts', shows: 'prices/A-7001', act: openRow('cart/7002') },
   { name: 'calls', hash: '/calls', heading: 'Calls', shows: 'carrier' },
