@@ -22,6 +22,8 @@ export class PausableStore implements StateStore, StateDefinition {
   #calls = noCalls();
   /** May keep the answer of a scan back, after it has been read. */
   keepsBack: (entries: readonly KeyedEntry[]) => Promise<void> | undefined = () => undefined;
+  /** May keep a commit back, before it is written. */
+  holdsUp: (batch: Batch) => Promise<void> | undefined = () => undefined;
   /** Conflicts that were answered. */
   readonly conflicts: unknown[] = [];
   readonly #store: StateStore;
@@ -78,6 +80,7 @@ export class PausableStore implements StateStore, StateDefinition {
   async commit(batch: Batch): Promise<number> {
     this.#calls.commits++;
     await this.#open;
+    await this.holdsUp(batch);
     try {
       return await this.#store.commit(batch);
     } catch (error) {
