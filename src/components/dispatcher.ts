@@ -64,9 +64,9 @@ export class Dispatcher<Entry extends DispatchedMessage> {
     return this.#consumers.length;
   }
 
-  /** Whether it hands out so many messages at a time. */
-  get hasRate(): boolean {
-    return this.#rate !== undefined;
+  /** What it has handed out, if its consumers have a rate. */
+  get rate(): RateWindow | undefined {
+    return this.#rate;
   }
 
   /** How many messages the consumers have room for now. */
@@ -121,8 +121,11 @@ export class Dispatcher<Entry extends DispatchedMessage> {
     const rates = this.#consumers.flatMap(({ rate }) => rate ?? []);
     const [rate] = rates.sort((one, other) => one.max / one.perMs - other.max / other.perMs);
     if (rate === undefined) this.#rate = undefined;
-    else if (rate.max !== this.#rate?.rate.max || rate.perMs !== this.#rate.rate.perMs)
+    else if (rate.max !== this.#rate?.rate.max || rate.perMs !== this.#rate.rate.perMs) {
+      const ages = this.#rate?.ages ?? [];
       this.#rate = new RateWindow(rate, clock);
+      this.#rate.restore(ages);
+    }
   }
 
   /** Whether the rate allows no message now; has it looked at again when it does. */

@@ -11,7 +11,7 @@ export class RateWindow {
   readonly rate: Rate;
   readonly #clock: Clock;
   /** The last `max` instants, the oldest one at `#next` once there are so many. */
-  readonly #instants: number[] = [];
+  #instants: number[] = [];
   #next = 0;
 
   constructor(rate: Rate, clock: Clock) {
@@ -43,6 +43,21 @@ export class RateWindow {
       over++;
     }
     return Math.min(limit, unused + over);
+  }
+
+  /** How long ago those were handed out that still count, the oldest one first. */
+  get ages(): readonly number[] {
+    const now = this.#now();
+    const inOrder = [...this.#instants.slice(this.#next), ...this.#instants.slice(0, this.#next)];
+    return inOrder.map((instant) => now - instant).filter((age) => age < this.rate.perMs);
+  }
+
+  /** Counts what was handed out elsewhere, in place of all that is known; the oldest one first. */
+  restore(ages: readonly number[]): void {
+    const { max } = this.rate;
+    const now = this.#now();
+    this.#instants = ages.slice(-max).map((age) => now - age);
+    this.#next = this.#instants.length % max;
   }
 
   /** One is handed out now. */

@@ -74,7 +74,8 @@ export class EndedGroups {
     const queue = layout.queue(ended.topic, ended.group);
     for (const range of [queue.readyRange, queue.delayedRange]) await this.#empty(ended, range);
     const consumers = (await store.scan(queue.consumersRange)).map(({ key }) => key);
-    const rest = [ended.entry.key, queue.delegate, queue.recall, queue.paused, queue.collector, ...consumers];
+    const { delegate, recall, paused, collector, rate } = queue;
+    const rest = [ended.entry.key, delegate, recall, paused, collector, rate, ...consumers];
     await store.commit({ require: [ended.entry], delete: rest });
     groups.gone(ended);
   }

@@ -28,6 +28,7 @@ const CONSUMERS_PARTS = 7;
  * - `group / <topic> / <group> / collector`: the host that needs all partitions for a while
  * - `group / <topic> / <group> / recall`: the owner of the shard asks for the group back
  * - `group / <topic> / <group> / paused`: its messages are not handed out
+ * - `rate / <topic> / <group>`: what was handed out of late, if the subscriptions of the group have a rate
  * - `groups`: how often groups were added or have ended
  * - `ready / <topic> / <group> / <number>`: a message of the group, in order of publication
  * - `delayed / <topic> / <group> / <instant> / <number>`: a message that waits for its retry, in order of time
@@ -118,6 +119,7 @@ export class Layout {
       delayedRange: rangeOf(...this.#root, 'delayed', topic, group),
       group: keyOf(...this.#root, 'group', topic, group),
       consumersRange: rangeOf(...this.#root, 'group', topic, group, 'consumers'),
+      rate: keyOf(...this.#root, 'rate', topic, group),
     });
   }
 }
@@ -140,6 +142,7 @@ interface QueueKeys {
   readonly delayedRange: KeyRange;
   readonly group: string;
   readonly consumersRange: KeyRange;
+  readonly rate: string;
 }
 
 /** The keys of one group. */
@@ -156,10 +159,12 @@ export class QueueLayout {
   readonly collector: string;
   /** The entries of all hosts that have consumers. */
   readonly consumersRange: KeyRange;
+  /** The entry with what was handed out of late. */
+  readonly rate: string;
   readonly #ready: string;
   readonly #delayed: string;
 
-  constructor({ ready, readyRange, delayed, delayedRange, group, consumersRange }: QueueKeys) {
+  constructor({ ready, readyRange, delayed, delayedRange, group, consumersRange, rate }: QueueKeys) {
     this.#ready = ready;
     this.readyRange = readyRange;
     this.#delayed = delayed;
@@ -169,6 +174,7 @@ export class QueueLayout {
     this.paused = group + keyOf('paused');
     this.collector = group + keyOf('collector');
     this.consumersRange = consumersRange;
+    this.rate = rate;
   }
 
   /** The entry that says that a host has consumers. */

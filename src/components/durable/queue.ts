@@ -6,6 +6,7 @@ import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
 import type { ComponentSubscription, ConsumerOptions, Message } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
 import type { GroupLease } from './group-lease.ts';
+import { GroupRate } from './group-rate.ts';
 import { HandOutGate } from './hand-out-gate.ts';
 import type { QueueLayout } from './layout.ts';
 import { ReadAhead, type ReadAheadDeps } from './read-ahead.ts';
@@ -39,6 +40,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   readonly #settlements: Settlements;
   readonly #guard: RedeliveryGuard;
   readonly #gate: HandOutGate;
+  readonly #rate: GroupRate;
   /** Each is ended when no message that it means is in flight any more. */
   readonly #waits = new Set<{ readonly isMeant: (entry: StoredMessage) => boolean; readonly end: () => void }>();
 
@@ -50,6 +52,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     const settlements = new Settlements({ ...deps, dispatcher });
     const guard = new RedeliveryGuard({ ...deps, ahead, settlements, dispatcher });
     this.#gate = new HandOutGate({ ...deps, ahead, guard, settlements, dispatcher });
+    this.#rate = new GroupRate({ ...deps, settlements, dispatcher });
     [this.#ahead, this.#settlements, this.#guard] = [ahead, settlements, guard];
     lease.queue = this;
   }
@@ -84,7 +87,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   /** Whether one host has to hand out all messages: they come in order, or so many at a time. */
   get isTogether(): boolean {
-    return this.#dispatcher.hasConsumers && (this.#gate.isOrdered || this.#dispatcher.hasRate);
+    return this.#dispatcher.hasConsumers && (this.#gate.isOrdered || this.#dispatcher.rate !== undefined);
   }
 
   get consumers(): number {
@@ -147,6 +150,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   /** Forgets the messages that it has read: it has no consumers, or another host hands them out. */
   rest(): void {
     if (this.#ahead.isOn) this.#gate.end();
+    this.#rate.close();
   }
 
   /** Hands the group over to another host once none of its messages are in flight here. */
@@ -206,6 +210,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   }
 
   async #flush(): Promise<void> {
+    this.#rate.close();
     await this.recorded();
     await this.#deps.commits.flushed();
   }
@@ -245,7 +250,10 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   /** Hands nothing out while the store fails to take settlements: all of it would be delivered again. */
   shift(): StoredMessage | undefined {
     if (this.#settlements.areBehind || !this.#deps.lease.isHere) return undefined;
-    return this.#gate.next();
+    if (!this.#rate.grants()) return undefined;
+    const entry = this.#gate.next();
+    if (entry !== undefined) this.#rate.onHandOut();
+    return entry;
   }
 
   unshift(entry: StoredMessage): void {
