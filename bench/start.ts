@@ -32,7 +32,7 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 const moduleOf = (path: string): string => JSON.stringify(new URL(`../dist/${path}`, import.meta.url).href);
 
 /** Without the certificates of the machine that Node 20 reads at each start (40 ms for Debian's), and without options. */
-const ENVIRONMENT = { ...process.env, NODE_EXTRA_CA_CERTS: undefined, NODE_OPTIONS: undefined };
+const ENVIRONMENT: NodeJS.ProcessEnv = { ...process.env, NODE_EXTRA_CA_CERTS: undefined, NODE_OPTIONS: undefined };
 
 interface Measured {
   readonly importMs: number;
@@ -232,6 +232,8 @@ async function measureOn(
 }
 
 const place = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
+// Other commands of this user share nothing with those that are measured.
+ENVIRONMENT['XDG_RUNTIME_DIR'] = place;
 try {
   await main(place);
 } finally {

@@ -119,6 +119,37 @@ describe('two commands', () => {
     await expect.poll(second.got, PATIENCE).toEqual([{ orderId: 1 }, { orderId: 2 }, { orderId: 3 }]);
   });
 
+  test('lose nothing that was acknowledged when the one that holds the state is killed', async () => {
+    const [holder, other] = [await run('checkout'), await run('order-processor')];
+    const saved: string[] = [];
+    const save = async (to: Run, writer: number): Promise<void> => {
+      for (let number = 0; ; number++) {
+        const key = `${to.port}-${writer}-${number}`;
+        const body = JSON.stringify([{ key, value: number }]);
+        const headers = { 'content-type': 'application/json' };
+        const sent = send(`http://127.0.0.1:${to.port}`, 'POST', '/v1.0/state/statestore', { headers, body });
+        const { status } = await sent.catch(() => ({ status: 0 }));
+        if (status !== 204) return;
+        saved.push(key);
+      }
+    };
+    const saving = Array.from({ length: 4 }, (_, writer) => save(holder, writer));
+    await expect.poll(() => saved.length, PATIENCE).toBeGreaterThan(100);
+    holder.cli.child.kill('SIGKILL');
+    await Promise.all(saving);
+    const again = await run('checkout');
+    const read = JSON.stringify({ keys: saved, parallelism: 10 });
+    const headers = { 'content-type': 'application/json' };
+    const answer = await send(`http://127.0.0.1:${again.port}`, 'POST', '/v1.0/state/statestore/bulk', {
+      headers,
+      body: read,
+    });
+    const found = JSON.parse(answer.text) as { key: string; data?: unknown }[];
+    expect(found.filter(({ data }) => data === undefined)).toEqual([]);
+    expect(found).toHaveLength(saved.length);
+    expect(other.cli.child.exitCode).toBeNull();
+  });
+
   test('started in the wrong order: the subscriber gets what was published before', async () => {
     const first = await run('checkout');
     for (let orderId = 1; orderId <= 5; orderId++) await publish(first, { orderId });

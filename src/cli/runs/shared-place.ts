@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sharedState } from '../../cluster/shared-state.ts';
-import { embeddedState } from '../../components/embedded/index.ts';
+import { directoryState } from '../../components/embedded/directory-state.ts';
 import { STARTUP_LIMITS } from '../../components/startup-period.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import type { Clock } from '../../util/clock.ts';
@@ -39,9 +39,9 @@ export class SharedPlace {
     return new SharedPlace(directory, await RunLock.of(directory));
   }
 
-  /** The state, for all applications of a run. */
+  /** The state, for all applications of a run. It ends with the last command, so nothing of it is synced to the disk. */
   state(watched: (definition: StateDefinition) => StateDefinition, clock: Clock): StateDefinition {
-    const { expectedOn, ...definition } = sharedState(watched(embeddedState(this.#path)));
+    const { expectedOn, ...definition } = sharedState(watched(directoryState(this.#path, { isTransient: true })));
     if (expectedOn === undefined) return definition;
     const components = new Set<string>();
     return {

@@ -26,6 +26,8 @@ export interface DirectoryServerDeps {
   /** The directory. */
   readonly path: string;
   readonly logger: StateContext['logger'];
+  /** As in the settings of its holder's thread. Default: false. */
+  readonly isTransient?: boolean | undefined;
   /** Opens the directory in this process; rejects with `in-use` while another one holds it. */
   readonly takeOver: () => Promise<ThreadLink>;
 }
@@ -80,7 +82,8 @@ export class DirectoryServer implements RemoteServer {
     const door = readDoor(this.place);
     if (door === undefined) return undefined;
     try {
-      return await joinAt(socketOf(this.place, door), door, { listener, listens, signal });
+      const { isTransient } = this.#deps;
+      return await joinAt(socketOf(this.place, door), door, { listener, isTransient, listens, signal });
     } catch (error) {
       if (isStateError(error)) throw error;
       return undefined;
@@ -116,12 +119,14 @@ export class DirectoryServer implements RemoteServer {
 /** How a process joins a holder. */
 interface JoinOptions {
   readonly listener: ConnectionListener;
+  readonly isTransient: boolean | undefined;
   readonly listens: boolean;
   readonly signal: AbortSignal;
 }
 
 /** Connects to the socket of a holder. @throws StateError if it refuses; Error if it does not answer. */
-function joinAt(path: string, { key }: Door, { listener, listens, signal }: JoinOptions): Promise<HolderConnection> {
+function joinAt(path: string, { key }: Door, options: JoinOptions): Promise<HolderConnection> {
+  const { listener, isTransient, listens, signal } = options;
   return new Promise((resolve, reject) => {
     const socket = connect(path);
     let connection: HolderConnection | undefined;
@@ -131,7 +136,7 @@ function joinAt(path: string, { key }: Door, { listener, listens, signal }: Join
         if (connection !== undefined) return connection.receive(frame);
         signal.removeEventListener('abort', giveUp);
         try {
-          connection = new HolderConnection(readWelcome(frame, key), framed, listener.onMessage);
+          connection = new HolderConnection(readWelcome(frame, key), framed, { ...listener, isTransient });
           resolve(connection);
         } catch (error) {
           reject(error as StateError);

@@ -10,16 +10,21 @@ import { timeoutsOf } from '../remote/store-options.ts';
 import { readDoor } from './directory.ts';
 import { DirectoryServer } from './directory-server.ts';
 import { socketOf } from './door.ts';
-import { openEmbeddedStore, openThread } from './embedded-store.ts';
+import { type DirectorySettings, openEmbeddedStore, openThread } from './embedded-store.ts';
 import { ThreadLink } from './thread-link.ts';
 
 /** How long to wait for the lock: whoever has it can be joined instead. */
 const BUSY_TIMEOUT_MS = 50;
+const SHAREABLE = { isShareable: true, busyTimeoutMs: BUSY_TIMEOUT_MS };
 
 /** Opens the store of a directory (absolute), or joins the process that holds it. */
-export async function openDirectoryStore(path: string, context: StateContext): Promise<StateStore> {
-  const opened = (await isHeld(path)) ? undefined : await tryToOpen(path, context);
-  return opened ?? JoinedStore.open(path, context);
+export async function openDirectoryStore(
+  path: string,
+  context: StateContext,
+  settings: DirectorySettings = {},
+): Promise<StateStore> {
+  const opened = (await isHeld(path)) ? undefined : await tryToOpen(path, context, settings);
+  return opened ?? JoinedStore.open(path, context, settings);
 }
 
 /** Whether a process listens on the socket of the directory. One that was killed has left it behind. */
@@ -38,9 +43,13 @@ function isHeld(path: string): Promise<boolean> {
 }
 
 /** Opens the directory; resolves with nothing if another process has it open. */
-async function tryToOpen(path: string, context: StateContext): Promise<StateStore | undefined> {
+async function tryToOpen(
+  path: string,
+  context: StateContext,
+  settings: DirectorySettings,
+): Promise<StateStore | undefined> {
   try {
-    return await openEmbeddedStore(path, context, { isShareable: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
+    return await openEmbeddedStore(path, context, { ...settings, ...SHAREABLE });
   } catch (error) {
     if (isStateError(error) && error.kind === 'in-use') return undefined;
     throw error;
@@ -63,15 +72,16 @@ class JoinedStore extends StoreView {
     keepLocalHosts(this, localHostsOf(store));
   }
 
-  static async open(path: string, context: StateContext): Promise<JoinedStore> {
+  static async open(path: string, context: StateContext, settings: DirectorySettings): Promise<JoinedStore> {
     const { logger } = context;
     let store: JoinedStore | undefined;
     const server = new DirectoryServer({
-      ...{ path, logger },
+      ...{ path, logger, ...settings },
       takeOver: async () =>
-        new ThreadLink(await openThread({ path, isShareable: true, busyTimeoutMs: BUSY_TIMEOUT_MS }), {
+        new ThreadLink(await openThread({ path, ...settings, ...SHAREABLE }), {
           onSharing: () => store !== undefined && localHostsOf(store).sharingChanged(),
           onNotice: (text) => logger.warn({}, text),
+          ...settings,
         }),
     });
     try {

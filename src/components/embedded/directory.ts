@@ -34,13 +34,13 @@ export function logFileOf(path: string): string {
 }
 
 /**
- * Creates the directory if it is missing, so that it survives a power failure. Throws if the directory or its database
+ * Creates the directory if it is missing, so that it survives a power failure unless it is transient. Throws if the directory or its database
  * is not writable: SQLite would open it read-only and report later errors as disk faults.
  *
  * @throws StateError `read-only` also if others could lead the files elsewhere
  */
-export function ensureDirectory(path: string): void {
-  createDirectory(path);
+export function ensureDirectory(path: string, isTransient = false): void {
+  createDirectory(path, isTransient);
   checkDirectoryOwner(path);
   accessSync(path, constants.W_OK);
   const file = databaseFileOf(path);
@@ -83,13 +83,13 @@ function fileSystemOf(path: string): number | undefined {
   }
 }
 
-function createDirectory(path: string): void {
+function createDirectory(path: string, isTransient: boolean): void {
   const firstCreated = mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
   if (firstCreated === undefined) return;
   for (let created = path; created.length >= firstCreated.length; created = dirname(created)) {
     // Whatever the umask.
     changeIfPossible(() => chmodSync(created, DIRECTORY_MODE));
-    syncDirectory(dirname(created));
+    if (!isTransient) syncDirectory(dirname(created));
   }
 }
 

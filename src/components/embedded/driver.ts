@@ -24,7 +24,7 @@ export interface SqliteModule {
 }
 
 /** Typed as any text, so that TypeScript does not resolve it: it may be missing. */
-const BUILT_IN: string = 'node:sqlite';
+export const BUILT_IN: string = 'node:sqlite';
 
 /** The runtime's own SQLite (Node 22.13 and later), else the optional package with the same interface. */
 export async function loadSqlite(): Promise<SqliteModule> {

@@ -3,7 +3,16 @@ import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkCount, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, type StateError } from '../../state/errors.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
-import type { Batch, Entry, KeyedEntry, KeyRange, Scan, StateContext, StateStore } from '../../state/store.ts';
+import type {
+  Batch,
+  Entry,
+  KeyedEntry,
+  KeyRange,
+  Scan,
+  StateContext,
+  StateDurability,
+  StateStore,
+} from '../../state/store.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import { Hints } from '../remote/hints.ts';
@@ -30,8 +39,11 @@ const PROBE_INTERVAL_MS = 1000;
 /** Settings for tests and benchmarks only. */
 export type EmbeddedInternals = Pick<WorkerSettings, 'syncDelayMs' | 'maxPages' | 'busyTimeoutMs'>;
 
+/** What the processes that share a directory agree on. */
+export type DirectorySettings = Pick<WorkerSettings, 'isTransient'>;
+
 /** How the store of a directory is opened. */
-export interface EmbeddedSettings extends EmbeddedInternals {
+export interface EmbeddedSettings extends EmbeddedInternals, DirectorySettings {
   /** Whether other processes may join. Default: false. */
   readonly isShareable?: boolean;
 }
@@ -42,7 +54,7 @@ export async function openEmbeddedStore(
   context: StateContext,
   settings: EmbeddedSettings = {},
 ): Promise<EmbeddedStore> {
-  return new EmbeddedStore(await openThread({ path, ...settings }), context, settings.isShareable);
+  return new EmbeddedStore(await openThread({ path, ...settings }), context, settings);
 }
 
 /** Opens a directory in a thread. */
@@ -53,7 +65,7 @@ export function openThread(settings: Omit<WorkerSettings, 'closed'>): Promise<Th
 
 /** The state store in a directory that this process holds. Others may join it: see `guest-server.ts`. */
 export class EmbeddedStore implements StateStore {
-  readonly durability = 'synced';
+  readonly durability: StateDurability;
   readonly #thread: Thread;
   readonly #calls: ThreadCalls;
   readonly #clock: Clock;
@@ -64,7 +76,8 @@ export class EmbeddedStore implements StateStore {
   #isShared = false;
   #probe: Timer | undefined;
 
-  constructor(thread: Thread, { clock, logger }: StateContext, isShareable = false) {
+  constructor(thread: Thread, { clock, logger }: StateContext, { isShareable, isTransient }: EmbeddedSettings = {}) {
+    this.durability = isTransient ? 'none' : 'synced';
     this.#thread = thread;
     this.#clock = clock;
     this.#watchers = new LocalWatch(logger);

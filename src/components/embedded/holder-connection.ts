@@ -38,12 +38,23 @@ interface PendingCall {
   readonly reject: (error: Error) => void;
 }
 
-const DURABILITY: FoundDurability = { durability: 'synced', reason: 'the holder of the directory syncs each commit' };
+const SYNCED: FoundDurability = { durability: 'synced', reason: 'the holder of the directory syncs each commit' };
+const UNSYNCED: FoundDurability = {
+  ...{ durability: 'none', isChosen: true },
+  reason: 'the directory is for the time in which processes use it',
+};
+
+/** What those who join are told of a directory. */
+export interface HolderListener {
+  readonly onMessage: (message: string) => void;
+  /** As in the settings of the holder's thread. Default: false. */
+  readonly isTransient?: boolean | undefined;
+}
 
 /** A connection to the process that holds a state directory. */
 export class HolderConnection implements RemoteConnection {
   readonly serverId: string;
-  readonly durability: FoundDurability = DURABILITY;
+  readonly durability: FoundDurability;
   readonly #line: HolderLine;
   readonly #onMessage: (message: string) => void;
   readonly #writer = new BinaryWriter();
@@ -51,8 +62,9 @@ export class HolderConnection implements RemoteConnection {
   #number = 0;
   #lost: ConnectionLostError | undefined;
 
-  constructor(serverId: string, line: HolderLine, onMessage: (message: string) => void) {
+  constructor(serverId: string, line: HolderLine, { onMessage, isTransient }: HolderListener) {
     this.serverId = serverId;
+    this.durability = isTransient ? UNSYNCED : SYNCED;
     this.#line = line;
     this.#onMessage = onMessage;
   }

@@ -4,13 +4,10 @@
  * @packageDocumentation
  */
 
-import { resolve } from 'node:path';
-import { localHostsOf } from '../../cluster/local-hosts.ts';
 import { StateError } from '../../state/errors.ts';
-import type { StateContext, StateDefinition, StateStore } from '../../state/store.ts';
+import type { StateDefinition } from '../../state/store.ts';
 import { BOOLEAN, checkOptions, type OptionFields, required, text } from '../../util/option-fields.ts';
-import { openDirectoryStore } from './directory-store.ts';
-import { openEmbeddedStore } from './embedded-store.ts';
+import { directoryState } from './directory-state.ts';
 
 export { type SqliteStateStoreOptions, sqliteStateStore } from '../sqlite-file/index.ts';
 
@@ -56,16 +53,5 @@ export function embeddedState(given: string | EmbeddedOptions): StateDefinition 
   const options = typeof given === 'string' ? { path: given } : given;
   checkOptions('options of embeddedState', options, FIELDS, (message) => new StateError('invalid', message));
   const { path, exclusive = false } = options;
-  const open = exclusive ? openEmbeddedStore : openDirectoryStore;
-  return { type: 'embedded', place: resolve(path), open: (context) => named(resolve(path), open, context) };
-}
-
-async function named(
-  path: string,
-  open: (path: string, context: StateContext) => Promise<StateStore>,
-  context: StateContext,
-): Promise<StateStore> {
-  const store = await open(path, context);
-  localHostsOf(store).storeName = path;
-  return store;
+  return directoryState(path, { exclusive });
 }

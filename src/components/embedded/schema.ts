@@ -27,6 +27,8 @@ export interface OpenOptions {
   readonly busyTimeoutMs?: number | undefined;
   /** Whether other processes will be able to join. Default: false. */
   readonly isShareable?: boolean | undefined;
+  /** Whether nothing is to survive a crash of the machine. Default: false. */
+  readonly isTransient?: boolean | undefined;
   /** Called about commits that may be lost. */
   readonly onWarning?: (text: string) => void;
 }
@@ -46,7 +48,7 @@ const CACHE_SIZE = -16 * 1024;
  * 3.51.3 are safe only with one (sqlite.org/wal.html#walresetbug).
  */
 export function openDatabase(sqlite: SqliteModule, path: string, options: OpenOptions = {}): SqliteConnection {
-  const connection = connect(sqlite, path, options.onWarning);
+  const connection = connect(sqlite, path, options);
   try {
     prepare(connection, path, options);
     return connection;
@@ -67,9 +69,9 @@ export function closeDatabase(connection: SqliteConnection, path: string): void 
   connection.close();
 }
 
-function connect(sqlite: SqliteModule, path: string, onWarning?: (text: string) => void): SqliteConnection {
+function connect(sqlite: SqliteModule, path: string, { onWarning, isTransient }: OpenOptions): SqliteConnection {
   try {
-    ensureDirectory(path);
+    ensureDirectory(path, isTransient);
     checkDatabaseIsThere(path);
     const warning = checkLog(path);
     const warnings = [networkWarning(path), warning].filter((text) => text !== undefined);
@@ -82,11 +84,15 @@ function connect(sqlite: SqliteModule, path: string, onWarning?: (text: string) 
 }
 
 function prepare(connection: SqliteConnection, path: string, options: OpenOptions): void {
-  const { busyTimeoutMs = BUSY_TIMEOUT_MS, isShareable = false } = options;
+  const { busyTimeoutMs = BUSY_TIMEOUT_MS, isShareable = false, isTransient = false } = options;
   connection.execute(`PRAGMA busy_timeout=${busyTimeoutMs}; PRAGMA locking_mode=EXCLUSIVE`);
   // The first statement that touches the file: fails if the file is locked or is not a database.
   const schemaVersion = checkOwner(connection, path);
   checkPages(connection);
+  // FULL: a sync per transaction, not the default of every driver. macOS syncs to the platter only with fullfsync.
+  connection.execute(
+    `PRAGMA synchronous=${isTransient ? 'OFF' : 'FULL'}; PRAGMA fullfsync=1; PRAGMA checkpoint_fullfsync=1`,
+  );
   const journalMode = connection.valueOf('PRAGMA journal_mode=WAL');
   if (journalMode !== 'wal') {
     throw new StateError(
@@ -94,12 +100,10 @@ function prepare(connection: SqliteConnection, path: string, options: OpenOption
       `The state directory ${quote(path)} does not allow a write-ahead log (${String(journalMode)}).`,
     );
   }
-  // FULL: a sync per transaction, not the default of every driver. macOS syncs to the platter only with fullfsync.
-  connection.execute(`PRAGMA synchronous=FULL; PRAGMA fullfsync=1; PRAGMA checkpoint_fullfsync=1;
-    PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=${MAX_LOG_KEPT_BYTES};
+  connection.execute(`PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=${MAX_LOG_KEPT_BYTES};
     PRAGMA cache_size=${CACHE_SIZE}; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF`);
   migrate(connection, schemaVersion);
-  syncDirectory(path);
+  if (!isTransient) syncDirectory(path);
   // Last: now there is a log.
   recordOpening(path, isShareable ? 'opening' : undefined);
 }

@@ -10,6 +10,8 @@ export interface ThreadLinkListener {
   /** Other processes have joined, or none is there any more. Whoever believes to be alone must know before it returns. */
   readonly onSharing: () => void;
   readonly onNotice: (text: string) => void;
+  /** As in the settings of the thread. Default: false. */
+  readonly isTransient?: boolean | undefined;
 }
 
 interface Line {
@@ -50,7 +52,8 @@ export class ThreadLink {
       send: (frame: Uint8Array): void => this.#thread.send({ line: { number, listens, frame } }),
       destroy: (): void => this.#end(number),
     };
-    const connection = new HolderConnection(this.#serverId, line, listener.onMessage);
+    const { isTransient } = this.#listener;
+    const connection = new HolderConnection(this.#serverId, line, { ...listener, isTransient });
     this.#lines.set(number, { connection, listener });
     return connection;
   }

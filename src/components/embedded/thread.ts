@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs';
+import { createRequire, isBuiltin } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { StateError } from '../../state/errors.ts';
+import { BUILT_IN } from './driver.ts';
 import { errorOf, type WorkerReply, type WorkerRequest, type WorkerSettings } from './protocol.ts';
+
+const require = createRequire(import.meta.url);
 
 /** How long an exiting process waits for its threads to close their databases. */
 const EXIT_WAIT_MS = 5000;
@@ -24,14 +28,46 @@ function workerUrl(): URL {
   return new URL(fromSource ? '../../../dist/embedded-worker.cjs' : './embedded-worker.cjs', import.meta.url);
 }
 
+/** The worker's code in this thread. */
+interface Served {
+  readonly port: MessagePort;
+  /** Closes the database at once. */
+  readonly close: () => void;
+}
+
+/** Package for old versions of Node: see `SqliteConnection`. */
+function canServeHere({ isTransient }: WorkerSettings): boolean {
+  return isTransient === true && isBuiltin(BUILT_IN);
+}
+
+async function serveHere(settings: WorkerSettings): Promise<Served> {
+  const { serve } = require(fileURLToPath(workerUrl())) as typeof import('./worker.ts');
+  const { port1: port, port2 } = new MessageChannel();
+  const close = await serve(port2, settings);
+  // As a worker: the process is kept alive from the other side.
+  port2.unref();
+  return { port, close };
+}
+
+function startWorker(settings: WorkerSettings): Worker {
+  // Does not inherit options of the process (loaders, watchers). node:sqlite warns that it is experimental.
+  return new Worker(workerUrl(), {
+    workerData: settings,
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    name: 'insidecar-state',
+  });
+}
+
 /**
  * The main thread's side of the worker: starts it, sends requests, closes it. It is never terminated from outside,
- * which would abort the process while SQLite works.
+ * which would abort the process while SQLite works. The worker's code may run in this thread, too.
  */
 export class Thread {
   /** The running threads of this process: there may be more of them than a process may have listeners. */
   static readonly #running: Set<Thread> = new Set();
-  readonly #worker: Worker;
+  readonly #worker: Worker | MessagePort;
+  /** Closes the database of this thread. */
+  readonly #closeHere: (() => void) | undefined;
   readonly #settings: WorkerSettings;
   readonly #ended: Promise<void>;
   #listener: ThreadListener | undefined;
@@ -40,21 +76,17 @@ export class Thread {
   #isEnding = false;
   #error: unknown;
 
-  private constructor(settings: WorkerSettings) {
+  private constructor(settings: WorkerSettings, served?: Served) {
     this.#settings = settings;
-    // Does not inherit options of the process (loaders, watchers). node:sqlite warns that it is experimental.
-    this.#worker = new Worker(workerUrl(), {
-      workerData: settings,
-      execArgv: ['--disable-warning=ExperimentalWarning'],
-      name: 'insidecar-state',
-    });
+    this.#closeHere = served?.close;
+    this.#worker = served?.port ?? startWorker(settings);
     if (Thread.#running.size === 0) process.on('exit', Thread.#onProcessExit);
     Thread.#running.add(this);
     this.#worker.on('error', (error) => {
       this.#error = error;
     });
     this.#ended = new Promise((resolve) => {
-      this.#worker.once('exit', () => {
+      this.#worker.once(served === undefined ? 'exit' : 'close', () => {
         this.#onEnd();
         resolve();
       });
@@ -63,7 +95,7 @@ export class Thread {
 
   /** Starts the thread; if it cannot open the directory, rejects with the reason once it has ended. */
   static async open(settings: WorkerSettings): Promise<Thread> {
-    const thread = new Thread(settings);
+    const thread = new Thread(settings, canServeHere(settings) ? await serveHere(settings) : undefined);
     const reply = await thread.#firstReply();
     if (reply.failure) {
       await thread.#ended;
@@ -84,6 +116,8 @@ export class Thread {
   listen(listener: ThreadListener): void {
     this.#listener = listener;
     this.#worker.on('message', (reply: WorkerReply) => listener.onReply(reply));
+    // A port keeps the process alive from the first listener on.
+    this.#worker.unref();
   }
 
   /** Sends a request; transfers its packets. */
@@ -116,6 +150,7 @@ export class Thread {
    * requires a blocking wait.
    */
   static readonly #onProcessExit = (): void => {
+    for (const thread of Thread.#running) thread.#closeHere?.();
     for (const thread of Thread.#running) thread.#askToClose();
     const until = performance.now() + EXIT_WAIT_MS;
     for (const thread of Thread.#running)

@@ -29,6 +29,7 @@ class StoreThread {
   readonly #commits: CommitQueue;
   #guests: GuestServer | undefined;
   #quiet: Timer | undefined;
+  #isClosed = false;
 
   constructor(port: MessagePort, engine: SqliteEngine, settings: WorkerSettings) {
     this.#port = new ThreadPort(port, settings, engine);
@@ -50,7 +51,7 @@ class StoreThread {
     if (admit) this.#guests?.admitAll();
     if (messages !== undefined) this.#guests?.tell(messages, false);
     if (line !== undefined) this.#guests?.receive(line);
-    if (control === 'close') this.#close();
+    if (control === 'close') this.close();
     else this.#tidyLog();
   }
 
@@ -83,7 +84,9 @@ class StoreThread {
     this.#tidyLog();
   }
 
-  #close(): void {
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#commits.flush();
     this.#guests?.close();
     this.#quiet?.cancel();
@@ -109,10 +112,10 @@ class StoreThread {
 }
 
 async function openEngine(
-  { path, syncDelayMs, maxPages, isShareable, busyTimeoutMs }: WorkerSettings,
+  { path, syncDelayMs, maxPages, isShareable, isTransient, busyTimeoutMs }: WorkerSettings,
   onWarning: (text: string) => void,
 ): Promise<SqliteEngine> {
-  const connection = openDatabase(await loadSqlite(), path, { isShareable, busyTimeoutMs, onWarning });
+  const connection = openDatabase(await loadSqlite(), path, { isShareable, isTransient, busyTimeoutMs, onWarning });
   try {
     if (maxPages !== undefined) connection.execute(`PRAGMA max_page_count=${maxPages}`);
     return new SqliteEngine(
@@ -129,21 +132,29 @@ function pause(delayMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, delayMs);
 }
 
-/** Opens the store and serves it; reports an error if it cannot be opened, and ends. */
-async function serve(port: MessagePort, settings: WorkerSettings): Promise<void> {
+/**
+ * Opens the store and serves it; reports an error if it cannot be opened, and ends.
+ *
+ * @returns closes the store at once
+ */
+export async function serve(port: MessagePort, settings: WorkerSettings): Promise<() => void> {
   try {
     let warning: string | undefined;
     const engine = await openEngine(settings, (text) => {
       warning = text;
     });
-    new StoreThread(port, engine, settings).start(warning);
+    const thread = new StoreThread(port, engine, settings);
+    thread.start(warning);
+    return () => thread.close();
   } catch (error) {
     ThreadPort.refuse(port, settings, stateErrorOf(error, settings.path));
+    return () => undefined;
   }
 }
 
-if (parentPort !== null) {
-  const settings = workerData as WorkerSettings;
-  if (settings.values === undefined) void serve(parentPort, settings);
-  else void serveFile(parentPort, { ...settings, ...settings.values });
+/** Without its settings, this is another thread, which calls {@link serve}. */
+const given = workerData as WorkerSettings | null;
+if (parentPort !== null && given?.closed instanceof Int32Array) {
+  if (given.values === undefined) void serve(parentPort, given);
+  else void serveFile(parentPort, { ...given, ...given.values });
 }

@@ -10,6 +10,8 @@ export interface FoundDurability {
   readonly durability: StateDurability;
   /** The setting that decides, for messages: `fsync is off`. */
   readonly reason: string;
+  /** Whether this process has chosen it, and so need not hear of it. Default: false. */
+  readonly isChosen?: boolean;
 }
 
 /** @throws StateError `failed` if the server promises less than is required. */
@@ -26,7 +28,8 @@ export function checkDurability(
 }
 
 /** Logs what a commit survives. */
-export function logDurability(logger: Logger, server: string, { durability, reason }: FoundDurability): void {
+export function logDurability(logger: Logger, server: string, { durability, reason, isChosen }: FoundDurability): void {
+  if (isChosen) return;
   const fields = { server, durability, reason };
   if (durability === 'synced') logger.info(fields, 'the state store syncs each commit to disk');
   else if (durability === 'second')
