@@ -3,8 +3,9 @@
  * beside one process on the embedded store and beside peers on the same servers: DBOS, pg-boss, BullMQ. Each process is
  * its own, the servers are the benchmark's own. See README.md.
  *
- * Usage: `npx tsx bench/fleet.ts [--quick] [--rounds n] [--only workflow|named|publish|job|now] [--delay]`. The peers run when they
- * can be loaded: `npm i --no-save @dbos-inc/dbos-sdk pg-boss bullmq ioredis`, or PEERS_FROM=<a directory that has them>.
+ * Usage: `npx tsx bench/fleet.ts [--quick] [--rounds n] [--only workflow|named|publish|job|now] [--peers] [--delay]`. With --peers: the embedded store
+ * and peers only. The peers run when they
+ * are installed: `npm ci --prefix bench/peers`.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +18,7 @@ import { startPostgresql, startRedis } from '../test/support/servers.ts';
 import { TcpProxy } from '../test/support/tcp-proxy.ts';
 import type { Task, Told } from './support/fleet-work.ts';
 import { readOptions } from './support/options.ts';
-import { hasPeer } from './support/server-peers.ts';
+import { peerIfInstalled } from './support/peers.ts';
 import { median, printTable, ratio } from './support/stats.ts';
 
 const WORKS = ['workflow', 'named', 'publish', 'job', 'now'] as const;
@@ -36,8 +37,14 @@ const TIME_LIMIT_MS = 120_000;
 /** Things per second that a job needs at least to be scheduled in time. */
 const SCHEDULES_PER_SECOND = 1_000;
 
-const withDelay = process.argv.includes('--delay');
-if (withDelay) process.argv.splice(process.argv.indexOf('--delay'), 1);
+/** Whether a flag is there, which is this benchmark's own. */
+function takeFlag(name: string): boolean {
+  const at = process.argv.indexOf(name);
+  return at >= 0 && process.argv.splice(at, 1).length > 0;
+}
+
+const withDelay = takeFlag('--delay');
+const onlyPeers = takeFlag('--peers');
 const options = readOptions(WORKS);
 const isQuick = options.seconds < 1;
 const counts: Readonly<Record<Work, number>> = isQuick
@@ -151,7 +158,7 @@ for (const [name, url] of [
   ['PostgreSQL', onPostgresql],
   ['Redis', onRedis],
 ] as const)
-  for (const processes of [1, 2, 4])
+  for (const processes of onlyPeers ? [] : [1, 2, 4])
     contenders.push(await Contender.start(`${name}, ${processes}`, { url, place: `bench${processes}`, processes }));
 const peers: [string, string, Partial<Settings>][] = [
   ['@dbos-inc/dbos-sdk', 'DBOS', { url: onPostgresql, works: ['workflow'] }],
@@ -160,8 +167,8 @@ const peers: [string, string, Partial<Settings>][] = [
 ];
 for (const [module, name, settings] of peers) {
   if (options.only !== undefined && settings.works?.includes(options.only as Work) !== true) continue;
-  if (await hasPeer(module)) contenders.push(await Contender.start(name, { ...settings, kind: name }));
-  else console.log(`${name} does not run here: it cannot be loaded`);
+  if ((await peerIfInstalled(module)) !== undefined)
+    contenders.push(await Contender.start(name, { ...settings, kind: name }));
 }
 // Until the hosts have divided the shards.
 await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));

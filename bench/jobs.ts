@@ -1,8 +1,8 @@
 /**
  * Jobs: schedules per second over HTTP on the embedded store; a burst in a new process, cold and warm; triggers per
  * second of one-shots that are all due at once (to a function in this process and to an application on a port), and how
- * late jobs are that come due over one second. BullMQ on Redis runs beside it when it is installed:
- * `npm i --no-save bullmq ioredis`, Redis on 127.0.0.1:6379.
+ * late jobs are that come due over one second. BullMQ runs beside it when it is installed
+ * (`npm ci --prefix bench/peers`), on Redis on 127.0.0.1:6379.
  *
  * Run after a build: `npx tsx bench/jobs.ts [--quick] [--only schedule|burst|trigger|late]`
  */
@@ -146,7 +146,6 @@ async function lateRows(peer: Peer | undefined): Promise<string[][]> {
 }
 
 const peer = await startPeer();
-if (peer === undefined) console.log('BullMQ is not here: npm i --no-save bullmq ioredis, and Redis on 127.0.0.1:6379');
 try {
   const rows: string[][] = [];
   const burst = (): Promise<string[][]> => jobBurstRows(options, DATA, () => join(root, `burst-${++directories}`));

@@ -1,8 +1,8 @@
 /**
  * Workflows on the embedded store: workflows per second with three sequential activities, 1, 64 and 1,000 at a time,
  * and how long each took; those that fan out to 1,000 and 10,000 activities; one whose history gets 10,000 events, each
- * activity after a commit of its own; one with such a history that goes on after a restart. DBOS on PostgreSQL runs the same beside it when it can be loaded: `npm i --no-save @dbos-inc/dbos-sdk`, or DBOS_FROM=<a
- * directory in which it is installed>; PostgreSQL on 127.0.0.1:5432 (or DBOS_SYSTEM_DATABASE_URL).
+ * activity after a commit of its own; one with such a history that goes on after a restart. DBOS on PostgreSQL runs the
+ * same beside it when it is installed (`npm ci --prefix bench/peers`): on 127.0.0.1:5432, or DBOS_SYSTEM_DATABASE_URL.
  *
  * Run after a build: `npx tsx bench/workflow.ts [--quick] [--only sequence|fan-out|history|replay]`
  */

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import { connect } from 'node:net';
+import { peerIfInstalled } from './peers.ts';
 
 /** BullMQ on Redis, as far as the comparison needs it. */
 export interface Peer {
@@ -53,12 +53,8 @@ function setting(name: string): Promise<string> {
 
 /** `undefined` when the package is not installed. */
 export async function startPeer(): Promise<Peer | undefined> {
-  let bull: BullModule;
-  try {
-    bull = createRequire(import.meta.url)('bullmq') as BullModule;
-  } catch {
-    return undefined;
-  }
+  const bull = (await peerIfInstalled('bullmq')) as BullModule | undefined;
+  if (bull === undefined) return undefined;
   const queue = new bull.Queue('jobs', SETTINGS);
   const [appendOnly, sync] = [await setting('appendonly'), await setting('appendfsync')];
   return {

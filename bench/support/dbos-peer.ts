@@ -1,6 +1,4 @@
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { loadPeer } from './peers.ts';
 
 /** What the benchmark needs of DBOS. */
 interface DbosLike {
@@ -20,19 +18,9 @@ export interface WorkflowPeer {
 
 const DATABASE = 'postgresql://postgres@127.0.0.1:5432/test';
 
-async function loadDbos(): Promise<DbosLike> {
-  const from = process.env['DBOS_FROM'];
-  const name = '@dbos-inc/dbos-sdk';
-  const entry = from === undefined ? name : pathToFileURL(createRequire(join(from, 'x.js')).resolve(name)).href;
-  const { DBOS } = (await import(entry).catch(() => {
-    throw new Error(`${name} cannot be loaded: npm i --no-save ${name}, or DBOS_FROM=<where it is installed>`);
-  })) as { DBOS: DbosLike };
-  return DBOS;
-}
-
 /** Starts DBOS on PostgreSQL. */
 export async function startDbos(): Promise<WorkflowPeer> {
-  const DBOS = await loadDbos();
+  const { DBOS } = (await loadPeer('@dbos-inc/dbos-sdk')) as { readonly DBOS: DbosLike };
   const systemDatabaseUrl = process.env['DBOS_SYSTEM_DATABASE_URL'] ?? DATABASE;
   DBOS.setConfig({ name: 'insidecar-bench', systemDatabaseUrl, logLevel: 'error' });
   const step = async (order: { orderId: number }): Promise<{ orderId: number }> => ({

@@ -1,28 +1,11 @@
-/** The peers of bench/fleet.ts on PostgreSQL and Redis, from the directory PEERS_FROM or from here. */
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+/** The peers of bench/fleet.ts on PostgreSQL and Redis. */
 import { startDbos } from './dbos-peer.ts';
 import { ORDER, type Worker } from './fleet-work.ts';
-
-async function load(name: string): Promise<unknown> {
-  const from = process.env['PEERS_FROM'];
-  const entry = from === undefined ? name : pathToFileURL(createRequire(join(from, 'x.js')).resolve(name)).href;
-  return import(entry);
-}
-
-/** Whether a peer can be loaded. */
-export async function hasPeer(name: string): Promise<boolean> {
-  return load(name).then(
-    () => true,
-    () => false,
-  );
-}
+import { loadPeer } from './peers.ts';
 
 /** Workflows on DBOS. */
 export async function openDbos(url: string): Promise<Worker> {
   process.env['DBOS_SYSTEM_DATABASE_URL'] = url;
-  process.env['DBOS_FROM'] ??= process.env['PEERS_FROM'];
   const dbos = await startDbos();
   return { workflow: () => dbos.sequence(ORDER), close: () => dbos.close() };
 }
@@ -49,7 +32,7 @@ const IDLE_MS = 5;
  * poll only while something of theirs is open: the others use the same server and the same processors.
  */
 export async function openPgBoss(url: string, done: () => void): Promise<Worker> {
-  const { PgBoss } = (await load('pg-boss')) as { PgBoss: new (options: object) => BossLike };
+  const { PgBoss } = (await loadPeer('pg-boss')) as { PgBoss: new (options: object) => BossLike };
   const boss = new PgBoss({ connectionString: url, max: 20, supervise: false, schedule: false });
   boss.on('error', (error) => console.error(error));
   await boss.start();
@@ -101,7 +84,7 @@ const BULL_CONCURRENCY = 100;
 
 /** Messages and jobs on BullMQ. */
 export async function openBullmq(url: string, done: () => void): Promise<Worker> {
-  const { Queue, Worker: BullWorker } = (await load('bullmq')) as BullModule;
+  const { Queue, Worker: BullWorker } = (await loadPeer('bullmq')) as BullModule;
   const { hostname: host, port } = new URL(url);
   const connection = { host, port: Number(port), maxRetriesPerRequest: null };
   const queue = new Queue(QUEUE, { connection });
