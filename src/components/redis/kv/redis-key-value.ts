@@ -21,7 +21,7 @@ import { RedisOutbox } from './redis-outbox.ts';
 import { ReplicaWait } from './replica-wait.ts';
 import { FOREIGN, READ, WRITE } from './scripts.ts';
 import { StrongOrder } from './strong-order.ts';
-import { argumentsOf, type Group, outcomeOf } from './write-arguments.ts';
+import { argumentsOf, type Group, outcomeOf, sameOutcomes } from './write-arguments.ts';
 
 /** Bounds of what one script does: the server does nothing else meanwhile. */
 const MAX_KEYS = 1_000;
@@ -237,8 +237,10 @@ export class RedisKeyValue implements KeyValueStore {
     const router = (isStrong ? this.#strongRouter : undefined) ?? this.#router;
     const keys = groups.flatMap(({ operations }) => operations.map(({ key }) => key));
     if (groups.some(({ events }) => events.length > 0)) keys.push(...(this.outbox?.keys ?? []));
-    const answers = (await this.#run(router, slot, WRITE, [keys, argumentsOf(groups)])) as readonly Buffer[];
+    const reply = await this.#run(router, slot, WRITE, [keys, argumentsOf(groups)]);
     if (isStrong) await this.#replicas.wait(router, slot);
+    if (Buffer.isBuffer(reply)) return groups.map(({ operations }) => sameOutcomes(operations.length, reply));
+    const answers = reply as readonly Buffer[];
     let at = 0;
     return groups.map(({ operations }) => {
       const own = answers.slice(at, at + operations.length).map(String);

@@ -11,16 +11,17 @@ export const FOREIGN = '?';
  * belongs to another program, and is neither read nor overwritten.
  */
 const FORM = `
+local call, pcall = redis.call, redis.pcall
 local function form(key)
-  local version = redis.pcall('HGET', key, 'version')
-  if type(version) == 'table' then
-    local found = redis.call('TYPE', key).ok
+  local version = pcall('HGET', key, 'version')
+  if type(version) == 'string' then return 'hash', version end
+  if version then
+    local found = call('TYPE', key).ok
     if found == 'string' then return 'string', false end
     return '${FOREIGN}' .. found, false
   end
-  if version then return 'hash', version end
-  if redis.call('HEXISTS', key, 'data') == 1 then return 'hash', false end
-  if redis.call('EXISTS', key) == 1 then return '${FOREIGN}hash without the field data', false end
+  if call('HEXISTS', key, 'data') == 1 then return 'hash', false end
+  if call('EXISTS', key) == 1 then return '${FOREIGN}hash without the field data', false end
   return 'none', false
 end`;
 
@@ -28,10 +29,10 @@ end`;
 const EXPIRY = `
 local now
 local function expiryOf(key)
-  local rest = redis.call('PTTL', key)
+  local rest = call('PTTL', key)
   if rest < 0 then return false end
   if not now then
-    local time = redis.call('TIME')
+    local time = call('TIME')
     now = time[1] * 1000 + math.floor(time[2] / 1000)
   end
   return string.format('%.0f', now + rest)
@@ -42,17 +43,18 @@ end`;
  * empty for one that does not exist. For a foreign one, the first is empty and the second its type.
  */
 export const READ: Script = script(`${FORM}${EXPIRY}
-local found = {}
-for i, key in ipairs(KEYS) do
-  local at = 3 * i
-  local value = redis.pcall('HMGET', key, 'data', 'version')
+local found, at = {}, 0
+for i = 1, #KEYS do
+  local key = KEYS[i]
+  local value = pcall('HMGET', key, 'data', 'version')
   local data, version = value[1], value[2]
   if not data then
     local kind = form(key)
-    if kind == 'string' then data = redis.call('GET', key)
+    if kind == 'string' then data = call('GET', key)
     elseif kind ~= 'none' then version = kind == 'hash' and '${FOREIGN}hash without the field data' or kind end
   end
-  found[at - 2], found[at - 1], found[at] = data or false, version or false, data and expiryOf(key) or false
+  found[at + 1], found[at + 2], found[at + 3] = data or false, version or false, data and expiryOf(key) or false
+  at = at + 3
 end
 return found`);
 
@@ -79,23 +81,79 @@ return found`);
  * Writes groups of operations, one group after the other, each of them as a whole or not at all: checks all of a group,
  * since Redis has no rollback, and then writes.
  *
- * KEYS: those of the operations, in order; then, if there are events, both keys of the outbox. ARGV: for each group the
- * numbers of its operations and events (`3+0,1+2`), or nothing if each operation is a group of its own; for each
- * operation its head and the value; behind those of a group, for each event ID and bytes. A head is `p` (put) or `r`
- * (remove), the TTL in milliseconds or nothing, and the condition: nothing, `!` for absent, `=` and the ETag, which is
- * empty for a value without one.
+ * KEYS: those of the operations, in order; then, if there are events, both keys of the outbox. ARGV[1] tells the groups,
+ * and what follows:
  *
- * Returns for each operation the new version, nothing for a removed key, or one of the marks above.
+ * - nothing: each operation is a group of its own, and puts a value; `4,1`: the same for groups of so many operations. The
+ *   values follow: no operation has a condition or a TTL.
+ * - `3+0,1+2`: the numbers of operations and events of each. For each operation its head and the value follow, behind
+ *   those of a group for each event ID and bytes. A head is `p` (put) or `r` (remove), the TTL in milliseconds or nothing,
+ *   and the condition: nothing, `!` for absent, `=` and the ETag, which is empty for a value without one.
+ *
+ * Returns for each operation the new version, nothing for a removed key, or one of the marks above; or the new version of
+ * all, if all have the same.
  *
  * Events are in the order in which scripts leave them: each has a greater score, from the microseconds since 2025 on.
  *
  * The new version is the greater one of the next and the microseconds since 2025: no key has a version again, even if it
- * was deleted meanwhile, or counted on from 1 by Dapr. `HINCRBY` counts what is beyond the numbers of Lua.
+ * was deleted meanwhile, or counted on from 1 by Dapr. What follows in a script on a deletion gets a greater one than the
+ * key had. `HINCRBY` counts what is beyond the numbers of Lua.
  */
 export const WRITE: Script = script(`${FORM}
-local time = redis.call('TIME')
+local time = call('TIME')
 local now = (time[1] - 1735689600) * 1000000 + time[2]
-local answers, first, at = {}, 1, 2
+local stamp = string.format('%.0f', now)
+local kinds, versions, answers, first, isUniform = {}, {}, {}, 1, true
+
+local function numberOf(version)
+  return version and #version <= 18 and tonumber(version) or 0
+end
+
+local function put(i, value, ttl)
+  local key, kind, version = KEYS[i], kinds[i], versions[i]
+  if kind == 'string' then call('DEL', key) end
+  if numberOf(version) >= now and string.find(version, '^%d+$') then
+    call('HSET', key, 'data', value)
+    call('HINCRBY', key, 'version', 1)
+    answers[i] = call('HGET', key, 'version')
+    isUniform = false
+  else
+    call('HSET', key, 'data', value, 'version', stamp)
+    answers[i] = stamp
+  end
+  if ttl ~= '' then call('PEXPIRE', key, ttl)
+  elseif kind == 'hash' then call('PERSIST', key) end
+end
+
+local function remove(i)
+  answers[i] = ''
+  if kinds[i] == 'none' then return end
+  call('DEL', KEYS[i])
+  now = math.max(now, numberOf(versions[i])) + 1
+  stamp = string.format('%.0f', now)
+end
+
+local function look(i)
+  local kind, version = form(KEYS[i])
+  kinds[i], versions[i] = kind, version
+  if kind == 'hash' or kind == 'none' or kind == 'string' then return true end
+  answers[i], isUniform = kind, false
+  return false
+end
+
+local function putAll(operations)
+  local holds, last = true, first + operations - 1
+  for i = first, last do
+    if not look(i) then holds = false end
+  end
+  for i = first, last do
+    if holds then put(i, ARGV[i + 1], '')
+    else answers[i] = answers[i] or '${SKIPPED}' end
+  end
+  first = last + 1
+end
+
+local at = 2
 
 local function conditionOf(head)
   if #head == 1 then return '', '' end
@@ -103,75 +161,54 @@ local function conditionOf(head)
   return string.sub(head, 2 + #ttl), ttl
 end
 
-local function put(key, kind, version, value, ttl)
-  if kind == 'string' then redis.call('DEL', key) end
-  local number = version and #version <= 18 and tonumber(version)
-  if number and number >= now and string.find(version, '^%d+$') then
-    redis.call('HSET', key, 'data', value)
-    redis.call('HINCRBY', key, 'version', 1)
-    version = redis.call('HGET', key, 'version')
-  else
-    version = string.format('%.0f', now)
-    now = now + 1
-    redis.call('HSET', key, 'data', value, 'version', version)
-  end
-  if ttl ~= '' then redis.call('PEXPIRE', key, ttl)
-  elseif kind == 'hash' then redis.call('PERSIST', key) end
-  return version
+local function markOf(i, condition)
+  if not look(i) then return answers[i] end
+  local kind, version = kinds[i], versions[i]
+  if condition == '!' then return kind ~= 'none' and '${REFUSED}' end
+  return condition ~= '' and (kind == 'none' or (version or '') ~= string.sub(condition, 2)) and '${REFUSED}'
 end
 
-local function nextPlace(ids)
-  local last = redis.call('ZRANGE', ids, -1, -1, 'WITHSCORES')[2]
-  return math.max(now, tonumber(last or 0))
+local function addEvents(events, from)
+  local ids, bytes = KEYS[#KEYS - 1], KEYS[#KEYS]
+  local last = call('ZRANGE', ids, -1, -1, 'WITHSCORES')[2]
+  local place = math.max(now, tonumber(last or 0))
+  for i = 1, events do
+    local id = ARGV[from + 2 * i - 2]
+    call('ZADD', ids, string.format('%.0f', place + i), id)
+    call('HSET', bytes, id, ARGV[from + 2 * i - 1])
+  end
 end
 
 local function write(operations, events)
-  local kinds, versions, ttls, holds = {}, {}, {}, true
-  for i = 1, operations do
-    local kind, version = form(KEYS[first + i - 1])
-    local condition, ttl = conditionOf(ARGV[at + 2 * i - 2])
-    local mark = '${SKIPPED}'
-    if kind ~= 'hash' and kind ~= 'none' and kind ~= 'string' then mark = kind
-    elseif condition == '!' then if kind ~= 'none' then mark = '${REFUSED}' end
-    elseif condition ~= '' and (kind == 'none' or (version or '') ~= string.sub(condition, 2)) then
-      mark = '${REFUSED}'
-    end
-    if mark ~= '${SKIPPED}' then holds = false end
-    kinds[i], versions[i], ttls[i], answers[first + i - 1] = kind, version, ttl, mark
+  local ttls, holds, last = {}, true, first + operations - 1
+  for i = first, last do
+    local condition
+    condition, ttls[i] = conditionOf(ARGV[at + 2 * (i - first)])
+    local mark = markOf(i, condition)
+    if mark then holds = false end
+    answers[i] = mark or '${SKIPPED}'
   end
   if holds then
-    for i = 1, operations do
-      local key, from = KEYS[first + i - 1], at + 2 * i - 2
-      if string.byte(ARGV[from]) == 112 then
-        answers[first + i - 1] = put(key, kinds[i], versions[i], ARGV[from + 1], ttls[i])
-      else
-        if kinds[i] ~= 'none' then redis.call('DEL', key) end
-        answers[first + i - 1] = ''
-      end
+    for i = first, last do
+      local from = at + 2 * (i - first)
+      if string.byte(ARGV[from]) == 112 then put(i, ARGV[from + 1], ttls[i]) else remove(i) end
     end
-    local place = events > 0 and nextPlace(KEYS[#KEYS - 1])
-    for i = 1, events do
-      local from = at + 2 * operations + 2 * i - 2
-      redis.call('ZADD', KEYS[#KEYS - 1], string.format('%.0f', place + i), ARGV[from])
-      redis.call('HSET', KEYS[#KEYS], ARGV[from], ARGV[from + 1])
-    end
+    if events > 0 then addEvents(events, at + 2 * operations) end
   end
-  first, at = first + operations, at + 2 * operations + 2 * events
+  isUniform = false
+  first, at = last + 1, at + 2 * operations + 2 * events
 end
 
 if ARGV[1] == '' then
-  for i, key in ipairs(KEYS) do
-    if ARGV[at] == 'p' then
-      local kind, version = form(key)
-      if kind == 'hash' or kind == 'none' or kind == 'string' then kind = put(key, kind, version, ARGV[at + 1], '') end
-      answers[i] = kind
-      first, at = first + 1, at + 2
-    else write(1, 0) end
+  for i = 1, #KEYS do
+    if look(i) then put(i, ARGV[i + 1], '') end
   end
 else
-  for operations, events in string.gmatch(ARGV[1], '(%d+)%+(%d+)') do write(tonumber(operations), tonumber(events)) end
+  for operations, events in string.gmatch(ARGV[1], '(%d+)%+?(%d*)') do
+    if events == '' then putAll(tonumber(operations)) else write(tonumber(operations), tonumber(events)) end
+  end
 end
-return answers`);
+return isUniform and stamp or answers`);
 
 /**
  * Returns ID and bytes of each event of a page, in order, and behind them the score of the last one. KEYS: both keys of

@@ -14,13 +14,28 @@ export interface Group {
 
 /** The arguments of the script of writes. */
 export function argumentsOf(groups: readonly Group[]): readonly RedisArgument[] {
-  const isEachAlone = groups.every(({ operations, events }) => operations.length === 1 && events.length === 0);
-  const sizes = groups.map(({ operations, events }) => `${operations.length}+${events.length}`);
-  const args: RedisArgument[] = [isEachAlone ? '' : sizes.join()];
+  if (groups.every(isPlain)) return plainArgumentsOf(groups);
+  const args: RedisArgument[] = [
+    groups.map(({ operations, events }) => `${operations.length}+${events.length}`).join(),
+  ];
   for (const { operations, events } of groups) {
     for (const one of operations) args.push(headOf(one), one.kind === 'put' ? argumentOf(one.value) : '');
     for (const { id, bytes } of events) args.push(id, argumentOf(bytes));
   }
+  return args;
+}
+
+/** Most writes are: the server then has less to read, and to look at. */
+function isPlain({ operations, events }: Group): boolean {
+  if (events.length > 0) return false;
+  return operations.every((one) => one.kind === 'put' && one.ttlMs === undefined && one.condition === undefined);
+}
+
+function plainArgumentsOf(groups: readonly Group[]): readonly RedisArgument[] {
+  const isEachAlone = groups.every(({ operations }) => operations.length === 1);
+  const args: RedisArgument[] = [isEachAlone ? '' : groups.map(({ operations }) => operations.length).join()];
+  for (const { operations } of groups)
+    for (const one of operations) if (one.kind === 'put') args.push(argumentOf(one.value));
   return args;
 }
 
@@ -42,4 +57,9 @@ export function outcomeOf(answer: string): WriteOutcome {
   if (answer === REFUSED) return { status: 'refused' };
   if (answer === SKIPPED) return { status: 'skipped' };
   return answer === '' ? { status: 'done' } : { status: 'done', etag: answer };
+}
+
+/** The outcomes of so many operations that all have the same answer. */
+export function sameOutcomes(count: number, answer: Buffer): readonly WriteOutcome[] {
+  return new Array<WriteOutcome>(count).fill(outcomeOf(String(answer)));
 }

@@ -111,6 +111,40 @@ describe.runIf(hasSharedRedis())("values in Redis in Dapr's format", () => {
     await store.close();
   });
 
+  test('gives a key that is removed and written again in one turn an ETag that it did not have', async () => {
+    const store = await open();
+    const name = key('removed');
+    const remove = { kind: 'remove', key: name } as const;
+    const [one, two, , three] = await Promise.all([
+      putOne(store, name, '1'),
+      putOne(store, name, '2'),
+      writeOne(store, remove),
+      putOne(store, name, '3'),
+      writeOne(store, remove),
+      writeOne(store, put(name, '4')),
+    ]);
+    const [found] = await store.read([name]);
+    expect(new Set([one, two, three, found?.etag]).size).toBe(4);
+    expect(found).toMatchObject({ bytes: Buffer.from('4') });
+    await store.close();
+  });
+
+  test('writes transactions in one turn each as a whole, beside one that may not be written', async () => {
+    const store = await open();
+    const [foreign, one, two, three] = [key('foreign'), key('one'), key('two'), key('three')];
+    await command('RPUSH', foreign, 'x');
+    const whole = { atomic: true };
+    const results = await Promise.allSettled([
+      store.write([put(one, '1'), put(two, '1')], whole),
+      store.write([put(two, '2'), put(foreign, '2')], whole),
+      store.write([put(three, '3')], whole),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    const read = await store.read([one, two, three]);
+    expect(read.map((value) => value?.bytes.toString())).toEqual(['1', '1', '3']);
+    await store.close();
+  });
+
   test('in one turn, takes the lifetime and the condition of each write for itself', async () => {
     const store = await open();
     const [plain, lasting, both, held] = [key('plain'), key('lasting'), key('both'), key('held')];
