@@ -15,8 +15,13 @@ export interface BenchOptions {
   readonly cold: boolean;
 }
 
+type Effort = Pick<BenchOptions, 'rounds' | 'seconds' | 'warmupSeconds'>;
+
+const EFFORT: Effort = { rounds: 7, seconds: 1.2, warmupSeconds: 2 };
+const QUICK: Effort = { rounds: 3, seconds: 0.4, warmupSeconds: 0.6 };
+
 /** Reads the command line; `--quick` gives a rough answer soon. */
-export function readOptions(groups: readonly string[]): BenchOptions {
+export function readOptions(groups: readonly string[], full: Effort = EFFORT, quickly: Effort = QUICK): BenchOptions {
   const { values } = parseArgs({
     options: {
       quick: { type: 'boolean', default: false },
@@ -30,10 +35,11 @@ export function readOptions(groups: readonly string[]): BenchOptions {
   });
   const { quick, only } = values;
   if (only !== undefined && !groups.includes(only)) throw new Error(`--only ${only}: expected ${groups.join(', ')}`);
+  const effort = quick ? quickly : full;
   return {
-    rounds: positive('rounds', values.rounds, quick ? 3 : 7),
-    seconds: positive('seconds', values.seconds, quick ? 0.4 : 1.2),
-    warmupSeconds: quick ? 0.6 : 2,
+    rounds: positive('rounds', values.rounds, effort.rounds),
+    seconds: positive('seconds', values.seconds, effort.seconds),
+    warmupSeconds: effort.warmupSeconds,
     connections: positive('connections', values.connections, 64),
     only,
     profile: values.profile,
