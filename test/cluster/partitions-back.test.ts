@@ -51,7 +51,8 @@ async function atWork(fleet: Fleet, options: SubscribeOptions = {}) {
   const [a, b] = [await fleet.join({ isApart: true }), await fleet.join({ isApart: true })];
   await fleet.pass(2);
   const recorder = new Recorder();
-  for (const member of [a, b]) await recorder.subscribe(member, { concurrency: 100, ...options });
+  await recorder.subscribe(a, { concurrency: 100, ...options });
+  const leave = await recorder.subscribe(b, { concurrency: 100, ...options });
   await fleet.pass(3);
   const ends: ((error?: Error) => void)[] = [];
   recorder.onMessage = ({ at }) =>
@@ -66,7 +67,7 @@ async function atWork(fleet: Fleet, options: SubscribeOptions = {}) {
     recorder.onMessage = () => undefined;
     for (const one of ends.splice(0)) one(error);
   };
-  return { a, b, recorder, end, id: await idOf(a) };
+  return { a, b, recorder, end, leave, id: await idOf(a) };
 }
 
 const keys = Array.from({ length: 64 }, (_, index) => `customer-${index}`);
@@ -140,6 +141,23 @@ describe('a message in flight whose partition another host gets', () => {
     await fleet.pass(1, [a]);
     expect(a.store.conflicts.length).toBeGreaterThan(0);
     b.store.resume();
+    await fleet.pass(3);
+    expect([recorder.numbers, await stored(fleet)]).toEqual([recorder.sent, 0]);
+  });
+});
+
+describe('a message in flight when the other hosts have no consumers any more', () => {
+  test('is settled where it began, also while the partitions are put together', async () => {
+    await using fleet = new Fleet();
+    const { a, recorder, end, leave } = await atWork(fleet);
+    const goOn = holdUp(a, ({ delete: removed = [] }) => removed.some(isMessage));
+    end();
+    await new Promise((resolve) => setImmediate(resolve));
+    await leave();
+    await fleet.pass(3);
+    const entry = await fleet.memory.get(layout.delegate);
+    expect(Buffer.from(entry?.value ?? []).toString()).not.toContain('spread');
+    goOn();
     await fleet.pass(3);
     expect([recorder.numbers, await stored(fleet)]).toEqual([recorder.sent, 0]);
   });

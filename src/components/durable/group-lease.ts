@@ -134,19 +134,24 @@ export class GroupLease {
    * @throws ConflictError when other hosts hand out these messages.
    */
   fence(entry?: Placed, batch?: readonly Placed[]): Precondition | undefined {
-    const { hosts, layout, shard } = this.#deps;
-    if (this.#drain?.isDone === true) throw new ConflictError(layout.delegate);
-    if (this.#delegate === undefined) return shard.fence();
-    const { hostId } = this.#delegate;
-    if (this.isSpread ? !this.#spread.holds(entry, batch) : hostId !== hosts?.id)
-      throw new ConflictError(layout.delegate);
-    return this.#fence;
+    const { layout, shard } = this.#deps;
+    if (this.#drain?.isDone === true || !this.#holds(entry, batch)) throw new ConflictError(layout.delegate);
+    return this.#delegate === undefined ? shard.fence() : this.#fence;
   }
 
-  /** Whether an error says that partitions have moved since they were read, and messages were not known to be among them. */
+  /** Whether the entry, as it was last read, leaves messages to this host. */
+  #holds(entry: Placed | undefined, batch: readonly Placed[] | undefined): boolean {
+    if (this.#delegate === undefined) return true;
+    return this.isSpread ? this.#spread.holds(entry, batch) : this.#delegate.hostId === this.#deps.hosts?.id;
+  }
+
+  /**
+   * Whether an error says that the entry has changed, while messages are this host's as far as it knows: partitions have
+   * moved, or the group was spread until now.
+   */
   isOutdatedBy(error: unknown, entry: Placed, batch?: readonly Placed[]): boolean {
-    const isOfEntry = isConflictError(error) && error.key === this.#deps.layout.delegate;
-    return isOfEntry && this.isSpread && this.#spread.holds(entry, batch);
+    if (!isConflictError(error) || error.key !== this.#deps.layout.delegate) return false;
+    return this.#drain?.isDone !== true && this.#holds(entry, batch);
   }
 
   /** Reads the entries of the group. */
