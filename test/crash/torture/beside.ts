@@ -17,12 +17,13 @@ function stateOf({ engine, url, place }: Torture): StateDefinition {
   return engine === 'redis' ? redisState({ url, prefix: place }) : postgresqlState({ url, schema: place });
 }
 
-/** The messages and one-shot jobs in the store. */
+/** The messages, one-shot jobs and reminders in the store. */
 export async function workIn(store: StateStore): Promise<readonly string[]> {
-  const [ready, delayed, due] = await Promise.all([
+  const [ready, delayed, due, reminders] = await Promise.all([
     store.scan(rangeOf('pubsub', namePart('pubsub'), 'ready')),
     store.scan(rangeOf('pubsub', namePart('pubsub'), 'delayed')),
     store.scan(rangeOf('jobs', namePart('torture'), 'due')),
+    store.scan(rangeOf('actors', namePart('torture'), 'reminders', 'due')),
   ]);
-  return [...ready, ...delayed, ...due.filter(({ key }) => key.includes('!j-'))].map(({ key }) => key);
+  return [...ready, ...delayed, ...due.filter(({ key }) => key.includes('!j-')), ...reminders].map(({ key }) => key);
 }

@@ -12,7 +12,7 @@ const lives: readonly Life[] = [
 function findingsOf(lines: readonly string[], left: readonly string[] = []): Findings {
   const records = new Records();
   for (const line of lines) records.add(Number(line[0]), line.slice(2));
-  return check({ records, lives, tickMs: 500, left });
+  return check({ records, lives, tickMs: 500, counterTickMs: 1_000, left });
 }
 
 const PUBLISHED = ['0:C 1 publish ordered1-0-1', '0:R 2 publish ordered1-0-1 ok'];
@@ -21,6 +21,12 @@ const STARTED = ['0:C 1 start w-0-5', '0:R 2 start w-0-5 ok'];
 const RAISED = ['1:C 3 raise w-0-5/0', '1:R 4 raise w-0-5/0 ok'];
 const NOTED = ['1', '2'].flatMap((number) => [`1:C 3 note w-0-5/0.${number}`, `1:R 4 note w-0-5/0.${number} ok`]);
 
+const COUNTED = ['0:C 1 count counter-1/0-1', '0:B 2 counter-1 0-1', '0:E 3 counter-1 0-1', '0:G 4 counter-1 0-1 1'];
+/** What the counter has of its calls, of the reminders of these, and its ticks. */
+const counter = (calls: string, fired: string, ticks = '-'): string => `1:K 9 counter-1 ${calls} ${fired} ${ticks}`;
+const ACKNOWLEDGED = [...COUNTED, '0:R 5 count counter-1/0-1 ok'];
+const SILENCED = ['1:C 6 silence counter-1-1-1', '1:R 8 silence counter-1-1-1 ok'];
+
 describe('the checks of what hosts did', () => {
   test('find nothing when every promise was kept', () => {
     const lines = [
@@ -28,6 +34,7 @@ describe('the checks of what hosts did', () => {
       '1:Q 9 w-0-5 COMPLETED 1116 1 w-0-5/0.1,w-0-5/0.2,w-0-5/0',
       ...['0:C 1 schedule j-0-1', '0:R 2 schedule j-0-1 ok', '1:T 3 j-0-1 7', '1:Z 4 j-0-1 7', '1:J 5 j-0-1 7'],
       ...['0:Z 1 tick-1 1000', '1:Z 2 tick-1 1500'],
+      ...[...ACKNOWLEDGED, ...SILENCED, '1:I 7 counter-1 -500', counter('0-1', '0-1', '1000,2000')],
     ];
     expect(findingsOf(lines)).toEqual(NOTHING);
   });
@@ -113,6 +120,68 @@ describe('the checks of what hosts did', () => {
       { disordered: ['ordered1-0-1 came after 2'] },
     ],
     [
+      'a call of an actor that was not counted',
+      [...ACKNOWLEDGED, counter('-', '-')],
+      { lost: ['count counter-1/0-1'] },
+    ],
+    [
+      'a reminder of an actor that never came',
+      [...ACKNOWLEDGED, counter('0-1', '-')],
+      { lost: ['reminder of counter-1/0-1'] },
+    ],
+    [
+      'a tick of an actor left out',
+      [counter('-', '-', '1000,3000')],
+      { lost: ['counter-1: no tick between 1000 and 3000'] },
+    ],
+    ['an actor that ticks no more', SILENCED, { lost: ['the ticking of counter-1 is gone'] }],
+    [
+      'an actor whose tick does not come',
+      [...SILENCED, '1:I 7 counter-1 60001'],
+      { lost: ['the tick of counter-1 is 60001 ms late'] },
+    ],
+    [
+      'turns of an actor that were stored twice',
+      [counter('0-1,0-1', '0-1,0-1', '1000,1000')],
+      {
+        again: [
+          'counter-1/0-1 was counted twice',
+          'the reminder of counter-1/0-1 was stored twice',
+          'tick 1000 of counter-1 was stored twice',
+        ],
+      },
+    ],
+    [
+      'a call of an actor before one made earlier',
+      [counter('0-3,1-7,0-2', '-')],
+      { disordered: ['counter-1/0-2 came after 0-3'] },
+    ],
+    [
+      'turns of an actor at the same time at one host',
+      ['0:B 1 counter-1 0-2', '0:B 2 counter-1 0-3'],
+      { disordered: ['counter-1: 0-3 at host 0 began during 0-2 at 0'] },
+    ],
+    [
+      'turns of an actor at the same time at two hosts, both of which were stored',
+      [
+        ...['0:B 1 counter-1 0-2', '1:B 2 counter-1 1-2', '0:E 3 counter-1 0-2', '1:E 4 counter-1 1-2'],
+        counter('0-2,1-2', '-'),
+      ],
+      { disordered: ['counter-1: 1-2 at host 1 began during 0-2 at 0'] },
+    ],
+    [
+      'an answer of an actor that is not what it has stored',
+      [...ACKNOWLEDGED, counter('1-2,0-1', '0-1')],
+      { wrong: ['counter-1/0-1 was answered 1, and is number 2'] },
+    ],
+    [
+      'what a turn has left that failed',
+      [counter('0-5', '0-9')],
+      {
+        wrong: ['counter-1/0-5 was counted, and had failed', 'counter-1/0-9 had a reminder and was not counted'],
+      },
+    ],
+    [
       'a call without an end at a host that has stopped',
       ['1:C 1 publish orders1-1-1'],
       { undecided: ['publish orders1-1-1 had not ended when its host had'] },
@@ -128,6 +197,11 @@ describe('the checks of what hosts did', () => {
 
   test('find what is left in the store', () => {
     expect(findingsOf([], ['a message'])).toEqual({ ...NOTHING, again: ['a message'] });
+  });
+
+  test('do not mind a turn of a host that has lost the actor, and was not stored', () => {
+    const turns = ['0:B 1 counter-1 0-2', '1:B 2 counter-1 1-2', '1:E 3 counter-1 1-2', '0:E 4 counter-1 0-2'];
+    expect(findingsOf([...turns, counter('1-2', '-')])).toEqual(NOTHING);
   });
 
   test('do not count the time that a host stood still', () => {

@@ -1,3 +1,4 @@
+import { checkCounters } from './actor-checks.ts';
 import type { Begin, Call, Records, Work } from './records.ts';
 
 /** A life of a host. Times are in microseconds. */
@@ -14,11 +15,17 @@ export interface Life {
 export interface Findings {
   /** Acknowledged and not done; ticks without a run. */
   readonly lost: readonly string[];
-  /** Done again after it was recorded, or a workflow that went on twice: what a host wrote that had lost the shard. */
+  /**
+   * Done again after it was recorded, a workflow that went on twice, or a turn that was stored twice: what a host wrote
+   * that had lost the shard.
+   */
   readonly again: readonly string[];
-  /** Messages of an ordered group that came before one that was published earlier; events before one raised earlier. */
+  /**
+   * Messages of an ordered group that came before one that was published earlier; events before one raised earlier; calls
+   * of an actor before one made earlier, and turns of it at the same time.
+   */
   readonly disordered: readonly string[];
-  /** Workflows with a wrong result. */
+  /** Workflows with a wrong result; calls of actors with a wrong answer, or that are counted and have failed. */
   readonly wrong: readonly string[];
   /** Calls of a living host that did not end, or too late. */
   readonly undecided: readonly string[];
@@ -76,14 +83,18 @@ function described(records: Records, id: string): string {
 export interface Rested {
   readonly records: Records;
   readonly lives: readonly Life[];
+  /** The period of the recurring jobs. */
   readonly tickMs: number;
+  /** That of the reminders of actors. */
+  readonly counterTickMs: number;
   /** The messages and jobs that are in the store although all was done: they would be done again. */
   readonly left: readonly string[];
 }
 
 /** Checks everything. */
-export function check({ records, lives, tickMs, left }: Rested): Findings {
+export function check({ records, lives, tickMs, counterTickMs, left }: Rested): Findings {
   const work = [...records.deliveries.values(), ...records.runs.values()];
+  const ofCounters = checkCounters(records, counterTickMs);
   return {
     lost: [
       ...undone(records),
@@ -93,10 +104,17 @@ export function check({ records, lives, tickMs, left }: Rested): Findings {
       ...notesOfAll(records)
         .filter(({ at }) => at === -1)
         .map(({ note, token }) => `event ${note}, raised before ${token}`),
+      ...ofCounters.lost,
     ],
-    again: [...work.flatMap(againOf), ...doubledEvents(records), ...doubledResults(records), ...left],
-    disordered: [...disordered(records), ...disorderedEvents(records)],
-    wrong: wrongResults(records),
+    again: [
+      ...work.flatMap(againOf),
+      ...doubledEvents(records),
+      ...doubledResults(records),
+      ...ofCounters.again,
+      ...left,
+    ],
+    disordered: [...disordered(records), ...disorderedEvents(records), ...ofCounters.disordered],
+    wrong: [...wrongResults(records), ...ofCounters.wrong],
     undecided: [...records.calls.values()].flatMap((call) => undecidedOf(call, lives)),
   };
 }

@@ -24,6 +24,10 @@ export interface HostSetup {
   readonly topics: readonly string[];
   readonly orderedTopics: readonly string[];
   readonly ticks: number;
+  /** How many actors there are; each host calls all of them. */
+  readonly counters: number;
+  /** How often each of them has a reminder. */
+  readonly counterTickMs: number;
   readonly tickMs: number;
   /** Whether its commits have no fences. */
   readonly isUnfenced: boolean;

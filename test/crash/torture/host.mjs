@@ -1,7 +1,8 @@
 // One life of a host of an application: publishes, schedules and starts, does what is due, and writes each
 // step to standard output, which is a file. The second word is the time in microseconds, by a clock of the machine.
 //   U                               the host is up
-//   C <what> <ID>                   a call begins: subscribe, publish, schedule, start, note, raise, wait, unschedule, stop
+//   C <what> <ID>                   a call begins: subscribe, publish, schedule, start, note, raise, wait, tick,
+//                                   count, unschedule, silence, stop
 //   R <what> <ID> <result>          it has ended: `ok` or an error code
 //   D <function> <message> <try>    a message is delivered
 //   A <function> <message> <answer> the function has answered
@@ -11,11 +12,17 @@
 //   Z <job> <instant>               the function is done
 //   J <job> <instant>               that is recorded (event `jobCompleted`)
 //   Q <ID> <status> <output> <results> <events>   a workflow, when the test asks for all
+//   B <counter> <token>             a turn of an actor begins
+//   E <counter> <token>             its code has ended
+//   G <counter> <token> <count>     what a call of it was answered
+//   I <counter> <milliseconds>      how late its next tick is, before it is to tick no more
+//   K <counter> <calls> <fired> <ticks>   what it has counted, when the test asks for all
 //   V                               those were all
 import { writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineJob, durablePubSub, nodeHandler, Sidecar } from 'insidecar';
+import { countersOf } from './host-actors.mjs';
 import { stateOf } from './host-state.mjs';
 import { flow, register, resultsOf } from './host-workflows.mjs';
 
@@ -87,6 +94,8 @@ async function call(what, id, run) {
 async function insist(what, id, run) {
   for (let tries = 1; !(await call(what, `${id}-${life}-${tries}`, run)); ) tries++;
 }
+
+const counters = countersOf({ sidecar, say, call, setup });
 
 /** Receives a topic as a group. The number at the end of a message's ID says what becomes of it. */
 function receive(name, topic, options, answerOf) {
@@ -160,6 +169,7 @@ if (isFirst)
 say('U');
 // A message is kept for groups that exist: the first hosts begin when all of them have subscribed.
 if (isFirst) await workWanted;
+counters.start(insist);
 
 /** Repeats a call, about so often per second, until the test wants rest. */
 async function repeatedly(perSecond, run) {
@@ -184,6 +194,8 @@ void repeatedly(4, (count) => {
   const instanceId = `w-${life}-${count}`;
   return call('start', instanceId, () => workflows.start(flow, count, { instanceId }));
 });
+// Several at a time, each of which has counters of its own.
+for (let part = 0; part < 4; part++) void repeatedly(2, (count) => counters.count(count * 4 + part));
 
 /** Raises two events that nobody waits for and then the awaited one, all without waiting: they come in this order. */
 async function raise({ id, token }) {
@@ -206,6 +218,7 @@ async function tellResults() {
       say('Q', instanceId, status, output, ...(await resultsOf(workflows, instanceId)));
     ({ cursor } = page);
   } while (cursor !== undefined);
+  await counters.tell();
   say('V');
 }
 
@@ -213,4 +226,5 @@ async function rest() {
   isResting = true;
   for (let tick = 0; tick < ticks; tick++)
     await insist('unschedule', `tick-${tick}`, () => jobs.delete(`tick-${tick}`));
+  await counters.rest(insist);
 }

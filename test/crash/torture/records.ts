@@ -40,6 +40,25 @@ export interface Ended {
   readonly tokens: readonly string[];
 }
 
+/** A turn of an actor. Times are in microseconds. */
+export interface Turn {
+  readonly token: string;
+  readonly life: number;
+  readonly at: number;
+  /** When its code had ended; infinite if that is not known. */
+  endedAt: number;
+}
+
+/** What an actor had counted at the end. */
+export interface Counter {
+  /** Its calls, in their order. */
+  readonly calls: readonly string[];
+  /** The calls whose reminders have come. */
+  readonly fired: readonly string[];
+  /** The instants of its recurring reminder. */
+  readonly ticks: readonly number[];
+}
+
 const NOTE = /\.\d$/;
 
 /** What all hosts wrote, put together. The lines of different hosts come in any order. */
@@ -49,6 +68,13 @@ export class Records {
   readonly deliveries = new Map<string, Work>();
   readonly runs = new Map<string, Work>();
   readonly workflows = new Map<string, Ended>();
+  readonly counters = new Map<string, Counter>();
+  /** By actor. */
+  readonly turns = new Map<string, Turn[]>();
+  /** What calls of actors were answered. */
+  readonly answers = new Map<string, number>();
+  /** How late the next tick of an actor was at the end, in milliseconds. */
+  readonly lateness = new Map<string, number>();
   /** Called when a call has begun or ended. */
   onCall: (call: Call) => void = () => undefined;
 
@@ -66,7 +92,23 @@ export class Records {
     if (kind === 'Z') workOf(this.runs, first, second).isDone = true;
     if (kind === 'J') record(workOf(this.runs, first, second), { life, at });
     if (kind === 'Q') this.workflows.set(first, endedOf(words));
+    this.#addOfActor(kind, { life, at, words });
     return kind;
+  }
+
+  #addOfActor(kind: string, { life, at, words }: { life: number; at: number; words: readonly string[] }): void {
+    const [id = '', second = '', third = ''] = words;
+    if (kind === 'B') this.#turnsOf(id).push({ token: second, life, at, endedAt: Number.POSITIVE_INFINITY });
+    if (kind === 'E') endTurn(this.#turnsOf(id), second, { life, at });
+    if (kind === 'G') this.answers.set(`${id}/${second}`, Number(third));
+    if (kind === 'I' && !this.lateness.has(id)) this.lateness.set(id, Number(second));
+    if (kind === 'K') this.counters.set(id, counterOf(words));
+  }
+
+  #turnsOf(id: string): Turn[] {
+    const turns = this.turns.get(id) ?? [];
+    this.turns.set(id, turns);
+    return turns;
   }
 
   #call(call: Call): void {
@@ -98,6 +140,16 @@ function workOf(all: Map<string, Work>, name: string, id: string): Work {
 
 function record(work: Work, at: Begin): void {
   if (work.recorded === undefined || at.at < work.recorded.at) work.recorded = at;
+}
+
+function endTurn(turns: readonly Turn[], token: string, { life, at }: Begin): void {
+  const turn = turns.findLast((one) => one.token === token && one.life === life);
+  if (turn !== undefined) turn.endedAt = at;
+}
+
+function counterOf([, ...lists]: readonly string[]): Counter {
+  const [calls = [], fired = [], ticks = []] = lists.map((list) => (list === '-' ? [] : list.split(',')));
+  return { calls, fired, ticks: ticks.map(Number) };
 }
 
 function endedOf([, status = '', output = '', results = '', told = '-']: readonly string[]): Ended {

@@ -1,8 +1,8 @@
 import { check, type Findings } from './checks.ts';
 import type { Faults } from './faults.ts';
-import type { Work } from './records.ts';
+import type { Counter, Work } from './records.ts';
 import { takeoverOf } from './takeover.ts';
-import { TICK_MS, type Torture } from './torture.ts';
+import { COUNTER_TICK_MS, TICK_MS, type Torture } from './torture.ts';
 
 /** What came of a run. */
 export interface Report {
@@ -19,8 +19,12 @@ export function reportOf(torture: Torture): Report {
     `deliveries: ${workLine(records.deliveries)}`,
     `job runs: ${workLine(records.runs)}`,
     `workflows: ${records.workflows.size} in the store, children included`,
+    countersLine(torture),
   ];
-  return { findings: check({ records, lives, tickMs: TICK_MS, left: torture.left }), lines };
+  return {
+    findings: check({ records, lives, tickMs: TICK_MS, counterTickMs: COUNTER_TICK_MS, left: torture.left }),
+    lines,
+  };
 }
 
 /** How long it took until the work of hosts that had ended went on elsewhere. Nothing else must fail meanwhile. */
@@ -33,6 +37,18 @@ export function takeoverLines({ records }: Torture, { endings }: Faults): readon
       stop?.endedAt === undefined ? '' : `, of which the stop took ${Math.round((stop.endedAt - at) / 1_000)} ms`;
     return [`takeover after ${how}: first ${took.firstMs} ms, last ${took.lastMs} ms${stopMs}`];
   });
+}
+
+function countersLine({ records: { counters, turns } }: Torture): string {
+  const sum = (of: (counter: Counter) => number): number =>
+    [...counters.values()].reduce((total, counter) => total + of(counter), 0);
+  const began = [...turns.values()].reduce((total, { length }) => total + length, 0);
+  const [calls, fired, ticks] = [
+    sum((counter) => counter.calls.length),
+    sum((counter) => counter.fired.length),
+    sum((counter) => counter.ticks.length),
+  ];
+  return `actors: ${calls} calls, ${fired} reminders and ${ticks} ticks counted, ${began} turns`;
 }
 
 function workLine(work: ReadonlyMap<string, Work>): string {

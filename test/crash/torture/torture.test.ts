@@ -38,7 +38,7 @@ describe.each(SHARED)('three hosts on %s', (engine, hasAddresses) => {
       30_000,
       'taken over',
     );
-    await untilMore(torture, { publish: 100, schedule: 30, start: 30 });
+    await untilMore(torture, { publish: 100, schedule: 30, start: 30, count: 30 });
     await torture.rest();
     const { findings, lines } = reportOf(torture);
     console.log([`${engine}, seed ${seed}`, ...lines, ...takeoverLines(torture, faults)].join('\n'));
@@ -55,7 +55,7 @@ test('a host on a directory loses nothing and does nothing twice that is recorde
   const faults = new Faults(torture);
   const disk = canFailDisk() ? { full: 2, slow: 1, sync: 2 } : {};
   await faults.run({ kill: 6, stop: 1, pause: 1, clock: 2, ...disk }, 20);
-  await untilMore(torture, { publish: 20, schedule: 5, start: 5 });
+  await untilMore(torture, { publish: 20, schedule: 5, start: 5, count: 5 });
   await torture.rest();
   const { findings, lines } = reportOf(torture);
   console.log([`embedded, seed ${seed}`, ...lines].join('\n'));
@@ -81,7 +81,7 @@ test('three hosts on a directory lose nothing and do nothing twice that is recor
     60_000,
     'taken over',
   );
-  await untilMore(torture, { publish: 100, schedule: 30, start: 30 });
+  await untilMore(torture, { publish: 100, schedule: 30, start: 30, count: 30 });
   await torture.rest();
   const { findings, lines } = reportOf(torture);
   console.log([`directory, seed ${seed}`, ...lines, ...takeoverLines(torture, faults)].join('\n'));
@@ -91,7 +91,7 @@ test('three hosts on a directory lose nothing and do nothing twice that is recor
 }, 240_000);
 
 test.runIf(hasRedis())(
-  'what is lost is found: a message, a job and a workflow that were deleted by hand',
+  'what is lost is found: a message, a job, a workflow and a reminder that were deleted by hand',
   async () => {
     await using torture = await Torture.start({ engine: 'redis', seed: 1 });
     await torture.pass(1_500);
@@ -99,7 +99,7 @@ test.runIf(hasRedis())(
     await torture.rest(3_000);
     const { findings } = reportOf(torture);
     const kinds = findings.lost.map((line) => (/^(main|dead) /.test(line) ? 'message' : line.slice(0, 2)));
-    expect(new Set(kinds)).toEqual(new Set(['message', 'j-', 'w-']));
+    expect(new Set(kinds)).toEqual(new Set(['message', 'j-', 'w-', 're']));
   },
   60_000,
 );

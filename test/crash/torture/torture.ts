@@ -6,6 +6,7 @@ import { readHolder } from '../../../src/components/embedded/directory.ts';
 import { canFailDisk, FailingDisk } from '../../support/failing-disk.ts';
 import { type OwnServer, startPostgresql, startRedis } from '../../support/servers.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { unfired } from './actor-checks.ts';
 import { openBeside, workIn } from './beside.ts';
 import { undone, unfinished, withoutEvent } from './checks.ts';
 import { Events } from './events.ts';
@@ -37,6 +38,7 @@ export interface TortureOptions {
 
 const HOSTS = 3;
 export const TICK_MS = 500;
+export const COUNTER_TICK_MS = 1_000;
 const PLACE = 'torture';
 const READ_EVERY_MS = 100;
 /** How often it is told what it waits for at the end. */
@@ -152,7 +154,14 @@ export class Torture implements AsyncDisposable {
         pace,
         isUnfenced,
       },
-      ...{ hosts: this.#size, isFirst: this.lives.length < this.#size, ticks: 12, tickMs: TICK_MS },
+      ...{
+        hosts: this.#size,
+        isFirst: this.lives.length < this.#size,
+        ticks: 12,
+        tickMs: TICK_MS,
+        counters: 12,
+        counterTickMs: COUNTER_TICK_MS,
+      },
       ...{ topics: ['orders1', 'orders2', 'orders3'], orderedTopics: ['ordered1', 'ordered2'] },
     };
     const host = new HostProcess(setup, this.#directory, this.disk?.environment, heapMb);
@@ -206,7 +215,7 @@ export class Torture implements AsyncDisposable {
     const waiting = setInterval(() => console.log(this.#waitsFor()), TELL_EVERY_MS);
     await this.until(isOver, limitMs, '').catch(() => undefined);
     clearInterval(waiting);
-    await this.#readWorkflows(limitMs);
+    await this.#readResults(limitMs);
     // An embedded store is open once: its host must have ended.
     if (this.engine === 'embedded') await this.#stop();
     await this.#readLeft(limitMs);
@@ -232,17 +241,19 @@ export class Torture implements AsyncDisposable {
     return count;
   }
 
-  async #readWorkflows(limitMs: number): Promise<void> {
+  /** Reads what workflows and actors have become. */
+  async #readResults(limitMs: number): Promise<void> {
     const [host] = this.hosts;
     if (host === undefined) return;
     const giveUpAt = nowUs() + limitMs * 1_000;
+    const isOver = (): boolean => unfinished(this.records).length === 0 && unfired(this.records).length === 0;
     do {
       const { results } = host;
       host.ask({ what: 'results' });
-      await this.until(() => host.results > results, MAX_REST_MS, 'the workflows are read');
+      await this.until(() => host.results > results, MAX_REST_MS, 'workflows and actors are read');
       for (const id of withoutEvent(this.records)) this.#events.demand(id);
-      if (unfinished(this.records).length > 0) await this.pass(1_000);
-    } while (unfinished(this.records).length > 0 && nowUs() < giveUpAt);
+      if (!isOver()) await this.pass(1_000);
+    } while (!isOver() && nowUs() < giveUpAt);
   }
 
   /** Messages whose publishing was not acknowledged may be there, and are found with the next poll. */
