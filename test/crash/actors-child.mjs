@@ -15,18 +15,36 @@ class Counter extends Actor {
     return this.state.count;
   }
 
+  start() {
+    this.reminders.set('tick', { period: TICK_MS, ifExists: 'keep', retry: { maxRetries: 1_000, delay: 5 } });
+  }
+
+  async onReminder(_name, _data, { dueAt }) {
+    const { ticks = [] } = this.state;
+    this.state.ticks = [...ticks, dueAt];
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2));
+  }
+
   look() {
-    const { count = 0, sum = 0 } = this.state;
+    const { count = 0, sum = 0, ticks = [] } = this.state;
+    for (const [index, tick] of ticks.entries())
+      if (index > 0 && tick !== ticks[index - 1] + TICK_MS)
+        throw new Error(`a tick was lost or stored twice: ${ticks[index - 1]} ${tick}`);
     if (sum !== (count * (count + 1)) / 2) throw new Error(`half a turn was stored: ${count} ${sum}`);
     return count;
   }
 }
 
-const sidecar = new Sidecar({ appId: 'crash', state: embeddedState({ path }), logger });
+const TICK_MS = 20;
+const jobs = { missedTicks: 'all', maxCrashes: 0 };
+const sidecar = new Sidecar({ appId: 'crash', state: embeddedState({ path }), jobs, logger });
 sidecar.actors.register(Counter);
 await sidecar.start();
 const ids = Array.from({ length: 8 }, (_, index) => `counter-${index}`);
-for (const id of ids) say(`F ${id} ${await sidecar.actors.get(Counter, id).look()}`);
+for (const id of ids) {
+  say(`F ${id} ${await sidecar.actors.get(Counter, id).look()}`);
+  await sidecar.actors.get(Counter, id).start();
+}
 say('ready');
 
 if (last) await sidecar.stop();

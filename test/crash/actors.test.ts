@@ -6,7 +6,7 @@ import { runWithCrashes, saidOf } from './harness.ts';
 
 const KILLS = 8;
 
-test(`turns of actors are stored whole or not at all over ${KILLS} kills, and no acknowledged one is lost`, async () => {
+test(`turns of actors are stored whole or not at all over ${KILLS} kills, no acknowledged one is lost, and each tick is stored once`, async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-crash-'));
   const lives = await runWithCrashes({
     program: new URL('./actors-child.mjs', import.meta.url),

@@ -47,6 +47,18 @@ export function countersOf({ sidecar, say, call, setup: { life, slot, hosts, cou
   sidecar.actors.register(Counter);
   const ids = Array.from({ length: counters }, (_, index) => `counter-${index}`);
   const counter = (id) => sidecar.actors.get(Counter, id);
+  const nextTickOf = async (id) => (await sidecar.actors.reminders.get('Counter', id, 'tick'))?.nextRunAt;
+
+  /** How late the next tick of a counter is, if it does not come; 0 if it does, `undefined` if there is none. */
+  async function latenessOf(id) {
+    const nextAt = await nextTickOf(id);
+    if (nextAt === undefined) return undefined;
+    for (let waits = 0; waits < 60; waits++) {
+      if (Date.now() < nextAt || (await nextTickOf(id)) !== nextAt) return 0;
+      await sleep(500);
+    }
+    return Date.now() - nextAt;
+  }
 
   return {
     /** Has the counters tick that do not, at different moments; each host has its part of them. */
@@ -68,8 +80,8 @@ export function countersOf({ sidecar, say, call, setup: { life, slot, hosts, cou
     async rest(insist) {
       for (const id of ids.filter((_id, index) => index % hosts === slot)) {
         await insist('silence', id, async () => {
-          const { nextRunAt } = (await sidecar.actors.reminders.get('Counter', id, 'tick')) ?? {};
-          if (nextRunAt !== undefined) say('I', id, Date.now() - nextRunAt);
+          const late = await latenessOf(id);
+          if (late !== undefined) say('I', id, late);
           await sidecar.actors.reminders.delete('Counter', id, 'tick');
         });
       }

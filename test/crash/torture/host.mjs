@@ -15,7 +15,7 @@
 //   B <counter> <token>             a turn of an actor begins
 //   E <counter> <token>             its code has ended
 //   G <counter> <token> <count>     what a call of it was answered
-//   I <counter> <milliseconds>      how late its next tick is, before it is to tick no more
+//   I <counter> <milliseconds>      how late its next tick is if that does not come, else 0
 //   K <counter> <calls> <fired> <ticks>   what it has counted, when the test asks for all
 //   V                               those were all
 import { writeSync } from 'node:fs';

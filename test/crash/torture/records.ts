@@ -73,7 +73,7 @@ export class Records {
   readonly turns = new Map<string, Turn[]>();
   /** What calls of actors were answered. */
   readonly answers = new Map<string, number>();
-  /** How late the next tick of an actor was at the end, in milliseconds. */
+  /** How late the next tick of an actor was at the end, in milliseconds; 0 if it came. */
   readonly lateness = new Map<string, number>();
   /** Called when a call has begun or ended. */
   onCall: (call: Call) => void = () => undefined;
