@@ -42,6 +42,18 @@ test('state.ts: an order service loses nothing over a restart', async () => {
   expect(code).toBe(0);
 });
 
+test('actors-http.ts: smoke detectors sound the alarm, which a reminder ends', async () => {
+  const { code, output } = await runToEnd('actors-http.ts');
+  expect(output.split('\n')).toEqual([
+    'First Floor: Ready, Second Floor: Ready',
+    'First Floor: Alarm, Second Floor: Alarm',
+    'the alarm ends',
+    'First Floor: Ready, Second Floor: Ready',
+    '',
+  ]);
+  expect(code).toBe(0);
+});
+
 test('bindings.ts: a meter keeps its readings outside, and goes on with them after a restart', async () => {
   const { code, output } = await runToEnd('bindings.ts');
   expect(output.split('\n')).toEqual([
