@@ -132,7 +132,7 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   });
   const opened = makeInvocation({ ...deps, ...security, app, monitor, resiliency, resolver }, options);
   const metadata = makeMetadata(options, host, { app, stores, pubsub, jobs, workflows, placement });
-  const health = makeHealth({ appId: options.appId, host, monitor, resiliency, stores });
+  const health = makeHealth({ appId: options.appId, host, monitor, resiliency, stores, actors });
   const blocks = { stores, pubsub, jobs, workflows, actors, metadata, health, placement };
   const handle = makeHandler(options, host, { ...blocks, opened, probe });
   const toHosts = [

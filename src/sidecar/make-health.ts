@@ -1,5 +1,6 @@
 import type { AppMonitor } from '../app/app-monitor.ts';
-import { Health, type NotReady } from '../blocks/health/health.ts';
+import type { ActorsService } from '../blocks/actors/actors-service.ts';
+import { Health, type NotReady, type ReadinessCheck } from '../blocks/health/health.ts';
 import { messageOf } from '../errors.ts';
 import type { Resiliency } from '../resiliency/policy.ts';
 import type { StateStore } from '../state/store.ts';
@@ -11,10 +12,11 @@ interface MakeHealthDeps {
   readonly monitor: AppMonitor | undefined;
   readonly resiliency: Resiliency;
   readonly stores: StoreBlocks;
+  readonly actors: ActorsService;
 }
 
 /** Makes the block. */
-export function makeHealth({ appId, host, monitor, resiliency, stores }: MakeHealthDeps): Health {
+export function makeHealth({ appId, host, monitor, resiliency, stores, actors }: MakeHealthDeps): Health {
   const appProblem = (app: AppMonitor): NotReady | undefined => (app.isReady ? undefined : { reason: app.state });
   return new Health({
     appId,
@@ -25,8 +27,14 @@ export function makeHealth({ appId, host, monitor, resiliency, stores }: MakeHea
       ...(stores.count === 0 ? [] : [{ name: 'stores' as const, problem: () => problemOfStores(stores) }]),
     ],
     inbound: monitor === undefined ? [] : [{ name: 'app-channel', problem: () => appProblem(monitor) }],
+    actors: () => checkOfActors(actors),
     breakers: () => resiliency.breakers(),
   });
+}
+
+function checkOfActors({ problem, types }: ActorsService): ReadinessCheck | undefined {
+  if (problem === undefined && types.declared.length === 0) return undefined;
+  return { name: 'actors', problem: () => (problem === undefined ? undefined : { reason: problem }) };
 }
 
 function problemOfStores(stores: StoreBlocks): NotReady | undefined {

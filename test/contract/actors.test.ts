@@ -129,6 +129,16 @@ describe.each(WIRES)('calls of actors, wire %s', (wire) => {
     ]);
   });
 
+  test('the lists of the API take all of their routes away', async () => {
+    await using world = await actorsWorld({ wire, api: { denied: [{ name: 'actors' }] } });
+    for (const path of ['method/m', 'state', 'reminders/r', 'timers/t'])
+      expect((await world.call(`Cart/a/${path}`, { body: '[]' })).status).toBe(404);
+    expect(world.app.requests).toEqual([]);
+    await using only = await actorsWorld({ wire, api: { allowed: [{ name: 'actors' }] } });
+    expect((await only.call('Cart/a/method/m')).status).toBe(200);
+    expect((await only.call('Cart/a/state', { body: '[]' })).status).toBe(204);
+  });
+
   test('metadata and the placement table have the types', async () => {
     await using world = await actorsWorld({
       wire,
@@ -341,6 +351,35 @@ describe('the configuration of the application', () => {
     world.app.configuration = { body: { entities: ['Cart'] } };
     await world.clock.advance(1_000);
     expect((await world.call('Cart/a/method/m')).status).toBe(200);
+  });
+
+  test.each(WIRES)(
+    '%s: until it can be read, the health shows that, and the sidecar is ready for all else',
+    async (wire) => {
+      await using world = await actorsWorld({ wire, configuration: 'no json' });
+      const { health } = world.sidecar;
+      const path = wire === 'dapr' ? '/dapr/config' : '/sidecar/config';
+      const reason = expect.stringContaining(`the application could not be asked for its actors at ${path}: `);
+      expect(health.state().checks).toContainEqual({ name: 'actors', isReady: false, reason });
+      expect(health.state().isReady).toBe(true);
+      expect((await world.send('GET', '/v1.0/healthz')).status).toBe(204);
+      world.app.configuration = { body: { entities: ['Cart'] } };
+      await world.clock.advance(1_000);
+      await world.call('Cart/a/method/m');
+      expect(health.state().checks).toContainEqual({ name: 'actors', isReady: true });
+    },
+  );
+
+  test('without actors the health shows none', async () => {
+    await using world = await actorsWorld({ configuration: {} });
+    expect(world.sidecar.health.state().checks.map(({ name }) => name)).not.toContain('actors');
+  });
+
+  test.each(WIRES)('%s: names that no type can have are left out', async (wire) => {
+    const entities = ['Cart', 'a/b', '..', `${wire}.internal.shop.x`, 'x'.repeat(257), '', 7];
+    await using world = await actorsWorld({ wire, configuration: { entities } });
+    const { json } = await world.send('GET', '/v1.0/metadata');
+    expect(json['actors']).toEqual([{ type: 'Cart', count: 0 }]);
   });
 
   test('is not asked for without discovery', async () => {

@@ -105,6 +105,7 @@ export class ActorsService implements BlockService, ActorTurns {
     this.#question = new ConfigurationQuestion({
       ...this.#deps,
       ...{ app, monitor },
+      check: (actorType) => this.check({ actorType, actorId: '-' }),
       answered: (types) => {
         if (this.#isAtRest || (types.size === 0 && this.types.declared.length === 0)) return;
         this.types.setApp(types, hosting);
@@ -286,6 +287,11 @@ export class ActorsService implements BlockService, ActorTurns {
   async changeTimer({ name, ...address }: TickName, timer: TimerOperation, body: Uint8Array): Promise<void> {
     this.check(address);
     await this.#open.calls.call(address, timerCall(name, timer, body));
+  }
+
+  /** Why this host lacks actor types that it is to have; `undefined` if it has all. */
+  get problem(): string | undefined {
+    return this.#question?.problem ?? this.types.problem;
   }
 
   /** Takes the calls of other hosts; `undefined` while there is no store. */

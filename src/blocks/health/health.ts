@@ -4,10 +4,10 @@ import type { BreakerInfo } from '../../resiliency/policy.ts';
 /** A part of the sidecar, and whether it is ready. @public */
 export interface HealthCheck {
   /**
-   * The part: `components`, `state` (the store of the sidecar's own state), `stores` (of components) or `app-channel`
-   * (the connection to the application).
+   * The part: `components`, `state` (the store of the sidecar's own state), `stores` (of components), `app-channel` (the
+   * connection to the application) or `actors` (whether this host has the actor types that it is to have).
    */
-  readonly name: 'components' | 'state' | 'stores' | 'app-channel';
+  readonly name: 'components' | 'state' | 'stores' | 'app-channel' | 'actors';
   /** Whether it is ready. */
   readonly isReady: boolean;
   /** Why it is not ready, if that is known. */
@@ -20,7 +20,10 @@ export interface HealthState {
   readonly isReady: boolean;
   /** Whether all components are open and all stores work, whether or not the application can be reached. */
   readonly isOutboundReady: boolean;
-  /** The parts; without an application, there is no `app-channel`. */
+  /**
+   * The parts; without an application, there is no `app-channel`, and without actors no `actors`. The latter is only shown:
+   * a sidecar without its actors is ready for all else.
+   */
   readonly checks: readonly HealthCheck[];
 }
 
@@ -42,6 +45,8 @@ export interface HealthDeps {
   readonly outbound: readonly ReadinessCheck[];
   /** Also needed for deliveries to the application. */
   readonly inbound: readonly ReadinessCheck[];
+  /** Shown only; `undefined` if there is nothing to show. */
+  readonly actors: () => ReadinessCheck | undefined;
   readonly breakers: () => readonly BreakerInfo[];
 }
 
@@ -99,11 +104,12 @@ export class Health {
   state(): HealthState {
     const outbound = this.#deps.outbound.map(stateOf);
     const inbound = this.#deps.inbound.map(stateOf);
+    const actors = this.#deps.actors();
     const isOutboundReady = outbound.every(({ isReady }) => isReady);
     return {
       isReady: isOutboundReady && inbound.every(({ isReady }) => isReady),
       isOutboundReady,
-      checks: [...outbound, ...inbound],
+      checks: [...outbound, ...inbound, ...(actors === undefined ? [] : [stateOf(actors)])],
     };
   }
 

@@ -63,7 +63,10 @@ function ofHealth({ health }: Sidecar): readonly Attention[] {
   const parts = health
     .state()
     .checks.filter(({ isReady }) => !isReady)
-    .map(({ name, reason }) => error(`${NOT_READY[name]}${reason === undefined ? '' : `: ${reason}`}`, '#/settings'));
+    .map(({ name, reason }) => {
+      const text = `${NOT_READY[name]}${reason === undefined ? '' : `: ${reason}`}`;
+      return name === 'actors' ? warning(text, '#/settings') : error(text, '#/settings');
+    });
   const open = health
     .breakers()
     .filter(({ state }) => state === 'open')
@@ -76,6 +79,7 @@ const NOT_READY = {
   state: 'The state store does not work',
   stores: 'Stores of components do not work',
   'app-channel': 'The application is not ready',
+  actors: 'Actor types are missing at this host',
 };
 
 function ofSubscriptions(sidecar: Sidecar): readonly Attention[] {

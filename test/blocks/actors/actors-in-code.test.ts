@@ -241,6 +241,9 @@ describe('several hosts of one process', () => {
     expect(other.logger.at('error').map(({ message }) => message)).toEqual([
       expect.stringContaining('hosted by another application already'),
     ]);
+    const reason = 'another application hosts the actor types "Cart"';
+    expect(other.sidecar.health.state().checks).toContainEqual({ name: 'actors', isReady: false, reason });
+    expect(one.sidecar.health.state().checks).toContainEqual({ name: 'actors', isReady: true });
     expect(await other.sidecar.actors.get(Cart, 'a').add('x')).toBe(1);
     expect(await one.sidecar.actors.get(Cart, 'a').items()).toEqual(['x']);
   });

@@ -22,6 +22,8 @@ export interface ConfigurationQuestionDeps
   readonly app: Pick<AppChannel, 'call'>;
   readonly monitor: AppMonitor;
   readonly answered: (types: ReadonlyMap<string, ActorSettings>) => void;
+  /** @throws Error for a type that an application cannot host */
+  readonly check: (actorType: string) => void;
 }
 
 /**
@@ -35,6 +37,8 @@ export class ConfigurationQuestion {
   #wasUnreachable = false;
   /** Counts the times that the application has come: an answer to an earlier question is out of date. */
   #arrival = 0;
+  /** Why the application that is there has no actors yet. */
+  #problem: string | undefined;
   #tellAnswered: () => void = () => undefined;
   /** Resolves when the application has answered for the first time. */
   readonly #answered: Promise<void> = new Promise((resolve) => {
@@ -54,6 +58,11 @@ export class ConfigurationQuestion {
     const isOver = new AbortController();
     const limit = sleep(this.#deps.clock, FIRST_ANSWER_MS, isOver.signal).catch(() => undefined);
     await Promise.race([this.#answered, limit]).finally(() => isOver.abort());
+  }
+
+  /** Why the application that is there has not said which actors it hosts; `undefined` if it has, or is away. */
+  get problem(): string | undefined {
+    return this.#deps.monitor.isPresent ? this.#problem : undefined;
   }
 
   stop(): void {
@@ -80,12 +89,14 @@ export class ConfigurationQuestion {
       const { status, body } = await unlessAborted(app.call(call), stopping);
       if (arrival !== this.#arrival || this.#stopping.signal.aborted) return true;
       const types = NO_ACTORS.has(status) ? new Map<string, ActorSettings>() : this.#typesOf(status, body);
+      this.#problem = undefined;
       answered(types);
       this.#tellAnswered();
       return true;
     } catch (error) {
       if (arrival !== this.#arrival || this.#stopping.signal.aborted) return true;
       const message = 'the application could not be asked for its actors: it has none until it answers';
+      this.#problem = `the application could not be asked for its actors at ${wire.configPath}: ${messageOf(error)}`;
       // Once: an application that answers any path would fill the log.
       logger[isFirst ? 'warn' : 'debug']({ path: wire.configPath, problem: messageOf(error) }, message);
       return false;
@@ -101,6 +112,17 @@ export class ConfigurationQuestion {
     const answer: unknown = text === '' ? {} : JSON.parse(text);
     const warn = (problem: string): void =>
       logger.warn({ path: wire.configPath, problem }, 'the configuration of actors has a mistake');
-    return parseConfiguration(answer ?? {}, wire.keysInAnyCase, warn);
+    const types = parseConfiguration(answer ?? {}, wire.keysInAnyCase, warn);
+    return new Map([...types].filter(([type]) => this.#canHost(type, warn)));
+  }
+
+  #canHost(actorType: string, warn: (problem: string) => void): boolean {
+    try {
+      this.#deps.check(actorType);
+      return true;
+    } catch (error) {
+      warn(`${messageOf(error)}: it is left out`);
+      return false;
+    }
   }
 }

@@ -49,6 +49,12 @@ export class HostedTypes {
     return this.#refused;
   }
 
+  /** Why types are refused; `undefined` if none is. */
+  get problem(): string | undefined {
+    const refused = [...this.#refused].map((type) => JSON.stringify(type));
+    return refused.length === 0 ? undefined : `another application hosts the actor types ${refused.join(', ')}`;
+  }
+
   isInCode(actorType: string): boolean {
     return this.#inCode.has(actorType);
   }
