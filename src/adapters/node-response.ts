@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isUint8Array } from 'node:util/types';
 import { EMPTY_BODY, type HeaderMap, leaveBody, type SidecarResponse } from '../http/message.ts';
@@ -50,8 +51,16 @@ function send(
   if (!isUint8Array(body)) return pump(req, res, body, response);
   if (!req.complete && !res.shouldKeepAlive) return endAfterRequest(req, res, body);
   if (body.length === 0) res.end();
+  else if (body.length <= MAX_TEXT_BYTES && isAscii(body)) res.end(textOf(body), 'latin1');
   else res.end(body);
   return undefined;
+}
+
+/** Node writes text together with the head, but bytes beside it: that takes a tenth more CPU time for a small answer. */
+const MAX_TEXT_BYTES = 4_096;
+
+function textOf(body: Uint8Array): string {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1');
 }
 
 /** Node discards a body without a reader, but not the rest of a partly read one. */
