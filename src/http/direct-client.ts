@@ -1,9 +1,10 @@
 import { connect, type Socket } from 'node:net';
+import { withoutBrackets } from '../util/host.ts';
 import { setImmediate, setTimeout } from '../util/timers.ts';
 import { DirectExchange } from './direct-exchange.ts';
 import { HEAD_LIMIT_BYTES } from './head-limit.ts';
 import { cancelTokenOf, type Handler } from './message.ts';
-import { type HttpClient, httpClient } from './pool-client.ts';
+import { type ClientOptions, type HttpClient, httpClient } from './pool-client.ts';
 import { requestBytes } from './request-bytes.ts';
 import { ResponseHeads, ResponseParser } from './response-parser.ts';
 
@@ -21,15 +22,20 @@ const TCP_KEEP_ALIVE_MS = 60_000;
  * the CPU time of undici, and a third in a new process, as there is less code and no WebAssembly to compile. Requests
  * with anything unusual go through undici.
  */
-export function directClient(
-  host: string,
-  port: number,
-  headLimitBytes: number = HEAD_LIMIT_BYTES,
-): Pick<HttpClient, 'handle' | 'close'> {
+export function directClient(host: string, port: number, headLimitBytes: number = HEAD_LIMIT_BYTES): HttpClient {
   return new DirectClient(host, port, headLimitBytes);
 }
 
-class DirectClient {
+const HTTP_PORT = 80;
+
+/** A client for another sidecar: a direct one, unless it is reached over TLS. */
+export function sidecarClient(origin: string, options: ClientOptions): HttpClient {
+  const { protocol, hostname, port } = new URL(origin);
+  if (protocol !== 'http:') return httpClient(origin, options);
+  return directClient(withoutBrackets(hostname), Number(port || HTTP_PORT), options.headLimitBytes);
+}
+
+class DirectClient implements HttpClient {
   readonly #address: { readonly host: string; readonly port: number };
   readonly #authority: string;
   readonly #other: HttpClient;
@@ -38,7 +44,11 @@ class DirectClient {
   readonly #open = new Set<DirectConnection>();
   readonly #idle: DirectConnection[] = [];
   #sweep: NodeJS.Timeout | undefined;
+  /** Whether it has had a request. */
+  #isUsed = false;
   #isClosed = false;
+  /** Set once it is retired: called when a connection has closed. */
+  #onRetired: (() => void) | undefined;
 
   constructor(host: string, port: number, headLimitBytes: number) {
     this.#headLimitBytes = headLimitBytes;
@@ -48,6 +58,8 @@ class DirectClient {
   }
 
   readonly handle: Handler = (request) => {
+    if (this.#onRetired !== undefined) return Promise.reject(closedClient());
+    this.#isUsed = true;
     const bytes = requestBytes(request, this.#authority);
     if (bytes === undefined) return this.#other.handle(request);
     return new Promise((resolve, reject) => {
@@ -91,7 +103,8 @@ class DirectClient {
   }
 
   #release(connection: DirectConnection): void {
-    if (this.#isClosed || !this.#open.has(connection)) return connection.destroy();
+    const isOver = this.#isClosed || this.#onRetired !== undefined;
+    if (isOver || !this.#open.has(connection)) return connection.destroy();
     this.#idle.push(connection);
     this.#sweep ??= setTimeout(() => this.#endIdle(), IDLE_MARGIN_MS / 2).unref();
   }
@@ -100,6 +113,7 @@ class DirectClient {
     this.#open.delete(connection);
     const at = this.#idle.indexOf(connection);
     if (at !== -1) this.#idle.splice(at, 1);
+    if (this.#open.size === 0) this.#onRetired?.();
   }
 
   #endIdle(): void {
@@ -107,6 +121,16 @@ class DirectClient {
     const now = performance.now();
     for (const connection of [...this.#idle]) if (!connection.isUsable(now)) connection.destroy();
     if (this.#idle.length > 0) this.#sweep = setTimeout(() => this.#endIdle(), IDLE_MARGIN_MS / 2).unref();
+  }
+
+  async retire(): Promise<void> {
+    if (!this.#isUsed) return;
+    await new Promise<void>((resolve) => {
+      this.#onRetired = resolve;
+      for (const connection of [...this.#idle]) connection.destroy();
+      if (this.#open.size === 0) resolve();
+    });
+    await this.#other.retire();
   }
 
   /** Aborts requests in progress. */

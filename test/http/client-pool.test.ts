@@ -2,20 +2,24 @@ import { expect, test } from 'vitest';
 import { isNoConnection } from '../../src/app/no-connection.ts';
 import { Destinations } from '../../src/blocks/invocation/destinations.ts';
 import { ClientPool } from '../../src/http/client-pool.ts';
+import { sidecarClient } from '../../src/http/direct-client.ts';
+import { HEAD_LIMIT_BYTES } from '../../src/http/head-limit.ts';
 import { request } from '../../src/http/message.ts';
 import { httpClient } from '../../src/http/pool-client.ts';
 import { bytesOf, gate } from '../../src/kit/adapter-case.ts';
 import { wireNames } from '../../src/wire.ts';
 import { listen } from '../support/http.ts';
 
-test('keeps so many clients, and lets the others end what they do', async () => {
+const MAKERS = [{ make: httpClient }, { make: sidecarClient }];
+
+test.for(MAKERS)('keeps so many clients, and lets the others end what they do: $make.name', async ({ make }) => {
   const goOn = gate();
   await using first = await listen((_req, res) => {
     res.write('begun ');
     void goOn.opened.then(() => res.end('ended'));
   });
   await using second = await listen((_req, res) => res.end('second'));
-  const pool = new ClientPool(1);
+  const pool = new ClientPool(1, HEAD_LIMIT_BYTES, make);
   const client = pool.clientOf(first.url);
   expect(pool.clientOf(first.url)).toBe(client);
   const { body } = await client.handle(request('GET', '/'));
@@ -28,18 +32,18 @@ test('keeps so many clients, and lets the others end what they do', async () => 
   await pool.close();
 });
 
-test('a client that is retired before it is open sends what it was given', async () => {
+test.for(MAKERS)('a client that is retired before it is open sends what it was given: $make.name', async ({ make }) => {
   await using first = await listen((_req, res) => res.end());
   await using second = await listen((_req, res) => res.end());
-  const pool = new ClientPool(1);
+  const pool = new ClientPool(1, HEAD_LIMIT_BYTES, make);
   const answers = [first.url, second.url].map((url) => pool.clientOf(url).handle(request('GET', '/')));
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
   await pool.close();
 });
 
-test('a client that is retired before its first request answers it', async () => {
+test.for(MAKERS)('a client that is retired before its first request answers it: $make.name', async ({ make }) => {
   await using server = await listen((_req, res) => res.end());
-  const client = httpClient(server.url);
+  const client = make(server.url, {});
   await client.retire();
   expect((await client.handle(request('GET', '/'))).status).toBe(200);
   await client.close();

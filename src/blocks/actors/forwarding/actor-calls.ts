@@ -2,6 +2,7 @@ import type { HostRecord } from '../../../cluster/hosts.ts';
 import type { Membership } from '../../../cluster/membership.ts';
 import { SidecarError } from '../../../errors.ts';
 import { ClientPool } from '../../../http/client-pool.ts';
+import { sidecarClient } from '../../../http/direct-client.ts';
 import { type Clock, dualNow, msSince, sleep } from '../../../util/clock.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { LruCache } from '../../../util/lru.ts';
@@ -43,6 +44,7 @@ export class ActorCalls {
   readonly #deps: ActorCallsDeps;
   readonly #clients: ClientPool;
   readonly #deaths: HostDeaths;
+  readonly #peers = new LruCache<RemotePeer>(MAX_HOSTS);
   readonly #stopping = new AbortController();
   /**
    * Hosts that have said that they stop. They are asked no more: their connections close soon, and a call whose
@@ -52,20 +54,33 @@ export class ActorCalls {
 
   constructor(deps: ActorCallsDeps) {
     this.#deps = deps;
-    this.#clients = new ClientPool(MAX_HOSTS, deps.headLimitBytes);
+    this.#clients = new ClientPool(MAX_HOSTS, deps.headLimitBytes, sidecarClient);
     this.#deaths = new HostDeaths(deps.clock, (hostId) => deps.directory.isLive(hostId));
   }
 
   /** @throws SidecarError `ERR_ACTOR_INVOKE_METHOD`, `ERR_ACTOR_NO_ADDRESS`, `ERR_ACTOR_STACK_DEPTH` */
-  async call(address: ActorAddress, call: ActorCall): Promise<ActorReply> {
+  call(address: ActorAddress, call: ActorCall): Promise<ActorReply> {
+    if (!this.#isHere(address, call)) return this.#callWhereItIs(address, call);
+    const { own, callHere } = this.#deps;
+    return callHere(address, call, own).catch((error: unknown) => {
+      if (error instanceof ActorMoved) return this.#callWhereItIs(address, call);
+      throw error;
+    });
+  }
+
+  #isHere(address: ActorAddress, { chain }: ActorCall): boolean {
+    return this.#deps.directory.isHere(address) || this.#deps.holds(address, chain);
+  }
+
+  async #callWhereItIs(address: ActorAddress, call: ActorCall): Promise<ActorReply> {
     const { clock, wire } = this.#deps;
     const startedAt = dualNow(clock);
     for (let delayMs = FIRST_LOOK_MS; ; delayMs = Math.min(LOOK_MS, delayMs * 2)) {
-      const { reply, isUnknown = false } = await this.#try(address, call);
-      if (reply !== undefined) return reply;
+      const reply = await this.#try(address, call);
+      if (reply !== undefined && reply !== 'unknown') return reply;
       this.#checkRunning();
       const waitedMs = msSince(startedAt, clock);
-      if (isUnknown && waitedMs >= UNKNOWN_MS) throw noAddress(address, wire.actorRules.isUnknownTypeFailure);
+      if (reply === 'unknown' && waitedMs >= UNKNOWN_MS) throw noAddress(address, wire.actorRules.isUnknownTypeFailure);
       if (waitedMs >= MOVE_MS) throw invokeFailed(address, `it has had no host for ${MOVE_MS / 1_000} s`);
       await sleep(clock, delayMs, this.#stopping.signal).catch(() => this.#checkRunning());
       if (call.cancel.aborted) throw call.cancel.reason;
@@ -74,23 +89,20 @@ export class ActorCalls {
   }
 
   /** Without a reply, nothing was done. */
-  async #try(
-    address: ActorAddress,
-    call: ActorCall,
-  ): Promise<{ readonly reply?: ActorReply | undefined; readonly isUnknown?: boolean }> {
-    const { own, directory, callHere, holds } = this.#deps;
-    if (directory.isHere(address) || holds(address, call.chain)) {
+  async #try(address: ActorAddress, call: ActorCall): Promise<ActorReply | 'unknown' | undefined> {
+    const { own, directory, callHere } = this.#deps;
+    if (this.#isHere(address, call)) {
       try {
-        return { reply: await callHere(address, call, own) };
+        return await callHere(address, call, own);
       } catch (error) {
-        if (error instanceof ActorMoved) return {};
+        if (error instanceof ActorMoved) return undefined;
         throw error;
       }
     }
     const place = await directory.find(address);
-    if (place.kind === 'unknown') return { isUnknown: true };
-    if (place.kind !== 'host' || this.#leaving.get(place.host.id)) return {};
-    return { reply: await this.#peerOf(address, place.host).call(address, call, own) };
+    if (place.kind === 'unknown') return 'unknown';
+    if (place.kind !== 'host' || this.#leaving.get(place.host.id)) return undefined;
+    return this.#peerOf(address, place.host).call(address, call, own);
   }
 
   /** A host of this process is called directly; any other at its address. */
@@ -98,6 +110,8 @@ export class ActorCalls {
     const { membership, identity, wire } = this.#deps;
     const local = membership.local.callsOf(host.id, 'actors');
     if (local instanceof InboundActorCalls) return local;
+    const known = this.#peers.get(host.id);
+    if (known !== undefined && known.address === host.address) return known;
     const { id, appId, namespace } = host;
     if (host.address === undefined || !/^https?:/i.test(host.address) || !URL.canParse(host.address))
       throw invokeFailed(
@@ -116,7 +130,9 @@ export class ActorCalls {
       onDeath: (hostId: string, listener: () => void) => this.#deaths.onDeath(hostId, listener),
       onLeaving: (hostId: string) => this.#leaving.set(hostId, true),
     };
-    return new RemotePeer(deps, { id, appId, namespace, address: new URL(host.address) });
+    const peer = new RemotePeer(deps, { id, appId, namespace, address: host.address });
+    this.#peers.set(id, peer);
+    return peer;
   }
 
   #checkRunning(): void {

@@ -53,7 +53,8 @@ export class Directory {
     if (this.isHere(address)) return { kind: 'here' };
     const { appId, isHosted, owned, membership } = this.#deps;
     const part = actorPart(address);
-    const host = await this.#hostOfType(address.actorType);
+    // Own types need no look at the other hosts.
+    const host = isHosted(address.actorType) ? undefined : await this.#hostOfType(address.actorType);
     if (isHosted(address.actorType) || host?.appId === appId) {
       const owner = membership.owners.of(part);
       const isElsewhere = owner !== undefined && owner.id !== membership.id && !owned.owns(part);

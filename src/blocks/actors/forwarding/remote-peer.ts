@@ -34,14 +34,33 @@ export interface RemotePeerDeps {
   readonly onLeaving: (hostId: string) => void;
 }
 
+/** A host of another process. */
+export interface RemoteHost {
+  readonly id: string;
+  readonly appId: string;
+  readonly namespace: string;
+  /** A URL of HTTP. */
+  readonly address: string;
+}
+
 /** A host of another process, at its address: one signed request for each call. */
 export class RemotePeer implements ActorPeer {
   readonly #deps: RemotePeerDeps;
-  readonly #host: { readonly id: string; readonly appId: string; readonly namespace: string; readonly address: URL };
+  readonly #host: RemoteHost;
+  readonly #origin: string;
+  readonly #base: string;
 
-  constructor(deps: RemotePeerDeps, host: { id: string; appId: string; namespace: string; address: URL }) {
+  constructor(deps: RemotePeerDeps, host: RemoteHost) {
     this.#deps = deps;
     this.#host = host;
+    const { origin, pathname } = new URL(host.address);
+    this.#origin = origin;
+    this.#base = pathname.replace(/\/+$/, '') + HOST_CALLS;
+  }
+
+  /** Its address. */
+  get address(): string {
+    return this.#host.address;
   }
 
   async call(address: ActorAddress, call: ActorCall, _caller: Caller): Promise<ActorReply | undefined> {
@@ -68,16 +87,15 @@ export class RemotePeer implements ActorPeer {
     cancel: CancelSource,
   ): Promise<ActorReply | undefined> {
     const { identity, wire, clients } = this.#deps;
-    const { address } = this.#host;
     const parts = [actorType, actorId, operationOf(call), call.method].map(encodeURIComponent);
-    const path = `${address.pathname.replace(/\/+$/, '')}${HOST_CALLS}/${parts.join('/')}`;
+    const path = `${this.#base}/${parts.join('/')}`;
     const headers: HeaderMap = {
       ...call.headers,
       [wire.headers.identity]: await identity.sign(this.#host),
       ...(call.chain === undefined ? {} : { [wire.actorRules.chainHeader]: call.chain }),
     };
     const url = call.search === '' ? path : `${path}?${call.search}`;
-    const { handle } = clients.clientOf(address.origin);
+    const { handle } = clients.clientOf(this.#origin);
     return this.#replyOf(await handle(new PlainRequest('POST', url, headers, call.body, cancel)));
   }
 
