@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
 import { nodeHandler } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
-import { ActorApp } from '../support/actors-world.ts';
+import { type ActorAnswer, ActorApp } from '../support/actors-world.ts';
 import { IDENTITY } from '../support/apart.ts';
 import { patientClock } from '../support/clock.ts';
 import { type Answer, type Listening, listen, type Sent, send } from '../support/http.ts';
@@ -111,6 +111,66 @@ test('each actor lives at one host, whichever is asked', async () => {
   expect((await a.call(`Cart/${there}/state`, { body: write })).error).toEqual([400, 'ERR_ACTOR_INSTANCE_MISSING']);
   expect((await b.call(`Cart/${there}/state`, { body: write })).status).toBe(204);
   expect((await a.call(`Cart/${there}/state/k`, {}, 'GET')).text).toBe('1');
+});
+
+test.each(['sidecar', 'dapr'] as const)('%s: a call has the same answer at each host', async (wire) => {
+  await using hosts = new Hosts();
+  const reentrancy = { enabled: true, maxStackDepth: 1 };
+  const configuration = { entities: ['Cart', 'Deep'], entitiesConfig: [{ entities: ['Deep'], reentrancy }] };
+  const options = { wire, configuration, bodyLimitBytes: 10_000 };
+  const [a, b] = [await hosts.join(options), await hosts.join(options)];
+  await hosts.pass(10);
+  const errorHeader = wire === 'dapr' ? 'X-DaprErrorResponseHeader' : 'X-SidecarErrorResponseHeader';
+  const answers: Record<string, ActorAnswer> = {
+    created: { status: 201, headers: { 'content-type': 'text/plain', 'x-own': '1' }, body: 'made' },
+    none: { status: 204 },
+    moved: { status: 302, headers: { location: '/elsewhere' } },
+    missing: { status: 404, body: 'no such method' },
+    failing: { status: 503, headers: { 'retry-after': '7' }, body: { reason: 'x' } },
+    own: { headers: { [errorHeader]: 'true', 'content-type': 'application/json' }, body: { own: 'error' } },
+    'a/b': { body: 'nested' },
+    long: { body: 'x'.repeat(10_001) },
+  };
+  const seen: Record<string, unknown>[] = [];
+  for (const { app } of [a, b])
+    app.answer = ({ path, headers, body }) => {
+      const { host: _host, connection: _connection, traceparent: _trace, ...own } = headers;
+      const chain = `${wire}-reentrancy-id`;
+      seen.push({ path, body, headers: { ...own, ...(own[chain] === undefined ? {} : { [chain]: 'one' }) } });
+      return answers[decodeURIComponent(path.split('?')[0]?.split('/method/')[1] ?? '')];
+    };
+  const headers = {
+    ...{ 'content-type': 'text/x', 'x-own': 'ü', 'sidecar-caller-app-id': 'evil', 'dapr-caller-app-id': 'evil' },
+    ...{ 'dapr-api-call': 'evil', connection: 'x-hop', 'x-hop': '1', expect: '' },
+  };
+  const requests: readonly (readonly [method: string, path: string, sent?: Sent])[] = [
+    ...Object.keys(answers).map((name) => ['POST', `method/${encodeURIComponent(name)}`] as const),
+    ['GET', 'method/m?x=a+b&y=%2F'],
+    ['DELETE', 'method/m%20%C3%BC%25', { body: 'bytes', headers }],
+    ['PUT', 'method/m', { body: 'x'.repeat(10_001) }],
+    ['POST', 'method/remind%2Fx'],
+    ['POST', 'method/m%23'],
+    ['PUT', 'timers/t', { body: { dueTime: '1h' } }],
+    ['PUT', 'timers/t', { body: { dueTime: 'soon' } }],
+    ['DELETE', 'timers/t'],
+    ['PUT', 'reminders/r', { body: { dueTime: '1h', data: { n: 1 } } }],
+    ['GET', 'reminders/r'],
+    ['PUT', 'reminders/r', { body: { overwrite: false } }],
+    ['DELETE', 'reminders/r'],
+    ['GET', 'reminders/r'],
+  ];
+  for (const actor of ['Cart/1%2B', 'Cart/3%25', 'Cart/4', 'Deep/1'])
+    for (const [method, path, sent] of requests) {
+      const before = seen.length;
+      const [one, two] = [
+        await hosts.passing(a.call(`${actor}/${path}`, sent, method)),
+        await hosts.passing(b.call(`${actor}/${path}`, sent, method)),
+      ].map(({ status, text, headers: { date: _date, ...rest } }) => ({ status, text, rest }));
+      expect(two, `${method} ${actor}/${path}`).toEqual(one);
+      const [first, second] = seen.slice(before);
+      expect(second, `${method} ${actor}/${path}`).toEqual(first);
+    }
+  expect(Math.min(a.actors.size, b.actors.size)).toBeGreaterThan(0);
 });
 
 test('an actor that moves is deactivated before its first call at the new host, and no call fails', async () => {

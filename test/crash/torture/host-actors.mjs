@@ -47,6 +47,7 @@ export function countersOf({ sidecar, say, call, setup: { life, slot, hosts, cou
   sidecar.actors.register(Counter);
   const ids = Array.from({ length: counters }, (_, index) => `counter-${index}`);
   const counter = (id) => sidecar.actors.get(Counter, id);
+  const started = [];
   const nextTickOf = async (id) => (await sidecar.actors.reminders.get('Counter', id, 'tick'))?.nextRunAt;
 
   /** How late the next tick of a counter is, if it does not come; 0 if it does, `undefined` if there is none. */
@@ -65,7 +66,7 @@ export function countersOf({ sidecar, say, call, setup: { life, slot, hosts, cou
     start(insist) {
       for (const [index, id] of ids.entries()) {
         const dueTime = Math.floor((index * counterTickMs) / counters);
-        if (index % hosts === slot) void insist('tick', id, () => counter(id).start(dueTime));
+        if (index % hosts === slot) started.push(insist('tick', id, () => counter(id).start(dueTime)));
       }
     },
 
@@ -78,6 +79,7 @@ export function countersOf({ sidecar, say, call, setup: { life, slot, hosts, cou
 
     /** Tells of the ticking counters that are this host's to end when they come next, and ends them. */
     async rest(insist) {
+      await Promise.all(started);
       for (const id of ids.filter((_id, index) => index % hosts === slot)) {
         await insist('silence', id, async () => {
           const late = await latenessOf(id);
