@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { Actor, type ActorTickContext } from '../../../src/index.ts';
 import { patientClock } from '../../support/clock.ts';
 import { KeptStore } from '../../support/kept-store.ts';
@@ -34,11 +34,15 @@ class World extends TestSidecar {
   readonly bell = (): { set(name: string, options: object): Promise<void>; strokes(): Promise<readonly string[]> } =>
     this.sidecar.actors.get(Bell, 'a');
 
-  static async on(state: KeptStore, clock = patientClock({ startAt: START })): Promise<World> {
+  static of(state: KeptStore, clock: World['clock']): World {
     const world = new World({ clock, state });
     world.sidecar.actors.register(Bell);
+    return world;
+  }
+
+  static async on(state: KeptStore, clock = patientClock({ startAt: START })): Promise<World> {
+    const world = World.of(state, clock);
     await world.start();
-    Bell.during = () => undefined;
     return world;
   }
 
@@ -73,6 +77,10 @@ function killAfter(commits: number, state: KeptStore): Promise<void> {
     };
   });
 }
+
+beforeEach(() => {
+  Bell.during = () => undefined;
+});
 
 describe('the tick of a reminder is recorded in the commit of its turn', () => {
   test.each([
@@ -144,6 +152,34 @@ describe('the tick of a reminder is recorded in the commit of its turn', () => {
     await world.passes('10m');
     expect(await world.bell().strokes()).toEqual(['strike 60 s, attempt 1']);
     expect(await world.sidecar.actors.reminders.get('Bell', 'a', 'strike')).toBeUndefined();
+  });
+
+  test('a stop during a tick that was due at the start lets it be stored, and it is not run again', async () => {
+    const state = new KeptStore();
+    const first = await World.on(state);
+    await first.bell().set('strike', { dueTime: '1m' });
+    const { clock } = first;
+    await first[Symbol.asyncDispose]();
+    await clock.advance('2m');
+    let end: (() => void) | undefined;
+    Bell.during = () => new Promise<void>((resolve) => (end = resolve));
+    const second = World.of(state, clock);
+    await second.sidecar.start();
+    await vi.waitUntil(() => end !== undefined);
+    // Its begin is recorded, as the process may have ended in it before: a stop takes that back.
+    let isTakenBack = false;
+    state.interfere = async (_batch, commit) => {
+      const version = await commit();
+      isTakenBack = true;
+      return version;
+    };
+    const stopped = second[Symbol.asyncDispose]();
+    await vi.waitUntil(() => isTakenBack);
+    end?.();
+    await stopped;
+    await using third = await World.on(state, clock);
+    await third.passes('10m');
+    expect(await third.bell().strokes()).toEqual(['strike 60 s, attempt 1']);
   });
 
   test('a call that fails is recorded as a failed attempt', async () => {
