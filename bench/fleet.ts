@@ -3,7 +3,11 @@
  * beside one process on the embedded store and beside peers on the same servers: DBOS, pg-boss, BullMQ. Each process is
  * its own, the servers are the benchmark's own. See README.md.
  *
- * Usage: `npx tsx bench/fleet.ts [--quick] [--rounds n] [--only workflow|named|publish|job|now] [--peers] [--delay]`. With --peers: the embedded store
+ * With --scale: 1, 2, 4 and 8 processes on a directory and on both servers, handlers that take 1 ms, idle calls, and what
+ * a killed process leaves to the others.
+ *
+ * Usage: `npx tsx bench/fleet.ts [--quick] [--rounds n] [--only workflow|named|publish|job|now] [--peers] [--delay]
+ * [--scale [--only rates|idle|killed]]`. With --peers: the embedded store
  * and peers only. The peers run when they
  * are installed: `npm ci --prefix bench/peers`.
  */
@@ -19,6 +23,7 @@ import { TcpProxy } from '../test/support/tcp-proxy.ts';
 import type { Task, Told } from './support/fleet-work.ts';
 import { readOptions } from './support/options.ts';
 import { peerIfInstalled } from './support/peers.ts';
+import { measureScale, SCALE_PARTS } from './support/scale.ts';
 import { median, printTable, ratio } from './support/stats.ts';
 
 const WORKS = ['workflow', 'named', 'publish', 'job', 'now'] as const;
@@ -45,7 +50,12 @@ function takeFlag(name: string): boolean {
 
 const withDelay = takeFlag('--delay');
 const onlyPeers = takeFlag('--peers');
-const options = readOptions(WORKS);
+const isScale = takeFlag('--scale');
+const options = readOptions(isScale ? SCALE_PARTS : WORKS);
+if (isScale) {
+  await measureScale(options);
+  process.exit();
+}
 const isQuick = options.seconds < 1;
 const counts: Readonly<Record<Work, number>> = isQuick
   ? { workflow: 3_000, named: 3_000, publish: 6_000, job: 3_000, now: 6_000 }

@@ -2,8 +2,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { defineJob } from '../../src/index.ts';
-import type { StateDefinition } from '../../src/kit/index.ts';
-import { loadBuilt, loadEmbedded } from './built.ts';
+import { loadBuilt } from './built.ts';
+import { fleetState } from './fleet-state.ts';
 import { ORDER, type Task, type Told, type WorkerMaker } from './fleet-work.ts';
 import { openBullmq, openDbos, openPgBoss } from './server-peers.ts';
 
@@ -13,24 +13,13 @@ const MAX_CLOSE_MS = 10_000;
 /** As many topics as it takes to give every host some. */
 const TOPICS = 16;
 
-async function stateOf(): Promise<StateDefinition> {
-  if (url === '') return (await loadEmbedded()).embeddedState({ path: place });
-  const load = (name: string): Promise<unknown> => import(new URL(`../../dist/${name}.mjs`, import.meta.url).href);
-  if (url.startsWith('redis')) {
-    const { redisState } = (await load('redis')) as typeof import('../../src/components/redis/index.ts');
-    return redisState({ url, prefix: place });
-  }
-  const { postgresqlState } = (await load('postgresql')) as typeof import('../../src/components/postgresql/index.ts');
-  return postgresqlState({ url, schema: place });
-}
-
 const openInsidecar: WorkerMaker = async (done) => {
   const { Sidecar, defineActivity, defineWorkflow, durablePubSub, nodeHandler } = await loadBuilt();
   const server = createServer((req, res) => listener(req, res));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const sidecar = new Sidecar({
     appId: 'bench',
-    state: await stateOf(),
+    state: await fleetState({ url, place }),
     components: [durablePubSub('pubsub')],
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     identity: { keys: [{ secret: 'a shared secret of more than 32 bytes' }] },
