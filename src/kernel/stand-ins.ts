@@ -1,6 +1,6 @@
 import type { ShardHosts } from '../cluster/shards.ts';
 import type { Damages } from '../state/damages.ts';
-import { isConflictError } from '../state/errors.ts';
+import { ConflictError, isConflictError } from '../state/errors.ts';
 import type { KeyedEntry, KeyRange, Precondition, StateStore } from '../state/store.ts';
 import { readValue, withFormat } from '../state/values.ts';
 import type { Change } from './commit-batcher.ts';
@@ -31,6 +31,12 @@ export interface StandInsDeps {
   readonly damages: Damages;
   /** An item of work has changed: another host may do it now, or this one. */
   readonly onChange: (id: string) => void;
+}
+
+/** How an item is offered. */
+export interface OfferOptions {
+  readonly isKept?: boolean;
+  readonly require?: readonly Precondition[];
 }
 
 const FORMAT = 1;
@@ -79,11 +85,15 @@ export class StandIns<Need> {
   /**
    * The precondition of its commits.
    *
-   * @throws ConflictError when this host does not own the shard.
+   * @throws ConflictError when this host does not own the shard, or another one does the work.
    */
   fence(id: string): Precondition | undefined {
     const standIn = this.#known.get(id);
-    return standIn === undefined || standIn.isKept ? this.#deps.owned.fence(id) : this.#asRead(id, standIn);
+    if (standIn === undefined || standIn.isKept) return this.#deps.owned.fence(id);
+    const precondition = this.#asRead(id, standIn);
+    if (standIn.hostId !== undefined && standIn.hostId !== this.#deps.hosts?.id)
+      throw new ConflictError(precondition.key);
+    return precondition;
   }
 
   /** Whether an error says that another host has the work now. */
@@ -123,6 +133,11 @@ export class StandIns<Need> {
     return found.flatMap(({ key, entry }) => (entry === undefined ? [] : [{ ...entry, key }]));
   }
 
+  /** Whether any is known. */
+  get hasAny(): boolean {
+    return this.#known.size > 0;
+  }
+
   /** All that is known. */
   all(): readonly (readonly [id: string, StandIn<Need>])[] {
     return [...this.#known];
@@ -138,11 +153,15 @@ export class StandIns<Need> {
     if (this.#known.delete(id)) this.#deps.onChange(id);
   }
 
-  /** The owner lacks something that an item needs: it offers the item, or keeps it and tells what is lacking. */
-  async offer(id: string, needs: readonly Need[], isKept = false): Promise<void> {
+  /**
+   * The host that has an item lacks something that it needs: it offers the item, or keeps it and tells what is lacking.
+   * Not written if one of `require` does not hold.
+   */
+  async offer(id: string, needs: readonly Need[], { isKept = false, require = [] }: OfferOptions = {}): Promise<void> {
     const { keyOf, owned } = this.#deps;
     const version = this.#known.get(id)?.version ?? ('absent' as const);
-    await this.#write(id, { needs, isKept }, { require: [{ key: keyOf(id), version }], fence: owned.fence(id) });
+    const fence = this.isHere(id) ? undefined : owned.fence(id);
+    await this.#write(id, { needs, isKept }, { require: [{ key: keyOf(id), version }, ...require], fence });
   }
 
   /** This host does what is offered; answers whether no other host was faster. */
@@ -167,6 +186,17 @@ export class StandIns<Need> {
     const standIn = this.#known.get(id);
     if (standIn === undefined) return;
     await this.#write(id, undefined, { require: [this.#asRead(id, standIn)] });
+  }
+
+  /** The keys to delete with an item that ends, in a commit with its {@link StandIns.fence}. */
+  keysOf(id: string): readonly string[] {
+    return this.#known.has(id) ? [this.#deps.keyOf(id)] : [];
+  }
+
+  /** What {@link StandIns.keysOf} names has been deleted. */
+  ended(id: string): void {
+    this.#writes++;
+    this.#forget(id);
   }
 
   /** Answers whether the entry was as it was known; what it is instead is read. */

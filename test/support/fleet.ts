@@ -1,5 +1,12 @@
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
-import { type DeliveryContext, defineJob, durablePubSub, type JobContext, type Subscription } from '../../src/index.ts';
+import {
+  type DeliveryContext,
+  defineJob,
+  durablePubSub,
+  type JobContext,
+  type JobRegistration,
+  type Subscription,
+} from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { patientClock } from './clock.ts';
 import { RecordingLogger } from './logger.ts';
@@ -12,6 +19,8 @@ export interface MemberOptions extends TestSidecarOptions {
   readonly isApart?: boolean;
   /** What its store says of its hints. */
   readonly hints?: 'all' | 'own';
+  /** The name or pattern of the jobs that it has a function for; `''` for none. Default: all. */
+  readonly runsJobs?: string;
 }
 
 /** A sidecar of a fleet: with a clock and an access to the store of its own, so that it can stand still as a whole. */
@@ -27,13 +36,22 @@ export class Member extends TestSidecar {
   onRun: (run: JobContext) => unknown = () => undefined;
   onMessage: (message: string, context: DeliveryContext) => unknown = () => undefined;
 
-  constructor(store: MemoryStore, { isApart = false, hints = 'own', ...options }: MemberOptions, startAt: number) {
+  constructor(
+    store: MemoryStore,
+    { isApart = false, hints = 'own', runsJobs = '*', ...options }: MemberOptions,
+    startAt: number,
+  ) {
     const state = isApart ? new PausableStore(store, false, true) : new PausableStore(store);
     super({ clock: patientClock({ startAt }), state, components: [durablePubSub('pubsub')], ...options });
     this.store = state;
     state.hints = hints;
-    this.sidecar.register(
-      defineJob('*', (_, run) => {
+    if (runsJobs !== '') void this.registerJobs(runsJobs);
+  }
+
+  /** Registers a function for jobs. */
+  registerJobs(pattern: string): Promise<JobRegistration> {
+    return this.sidecar.jobs.register(
+      defineJob(pattern, (_, run) => {
         this.runs.push(`${run.name} ${run.dueAt}`);
         return this.onRun(run);
       }),

@@ -12,6 +12,7 @@ import { firstInstantOf, isExpired, isKeptFailure } from '../../timed/planning/t
 import { upcomingRuns } from '../../timed/planning/upcoming.ts';
 import { localZoneName } from '../../timed/planning/zone.ts';
 import { checkData, dataMissing } from '../../timed/running/damaged-data.ts';
+import { JobOffers } from '../../timed/running/job-offers.ts';
 import { JobStore, type Scheduled } from '../../timed/running/job-store.ts';
 import { Scheduler } from '../../timed/running/scheduler.ts';
 import { type Due, nextRunOf } from '../../timed/running/stored-jobs.ts';
@@ -245,12 +246,28 @@ export class JobService implements BlockService {
   async open({ store: state, shards, patience }: Membership): Promise<void> {
     const { appId, newId, logger, app } = this.#deps;
     const owned = new OwnedShards(shards);
-    const store = new JobStore({ store: state, layout: jobLayout(appId), newId, owned, logger });
+    const layout = jobLayout(appId);
+    const offers = new JobOffers({
+      ...{ ...this.#deps, store: state, layout, owned, hosts: shards.hosts, targets: this.#delivery },
+      lackOf: (name) => this.#delivery.lackOf(name),
+      fits: (lack) => this.#delivery.fits(lack),
+      exists: async (name) => (await store.stored.find(name)) !== undefined,
+      write: (change) => store.write(change),
+      onMoved: (name) => void scheduler.moved(name),
+      onFailure: (error) => scheduler.failed(error),
+    });
+    const store = new JobStore({ store: state, layout, newId, owned, standIns: offers.standIns, logger });
     this.#delivery.workplace = workplaceOf({ state, shards }, 'jobs', appId);
     const { schedules } = this.#rules;
     const [targets, listener] = [this.#delivery, this.#events];
-    const scheduler = new Scheduler({ ...this.#deps, schedules, store, targets, listener, owned });
-    this.#appWatch = app?.monitor.onChange(() => app.monitor.isPresent && scheduler.targetsChanged());
+    const scheduler = new Scheduler({ ...this.#deps, schedules, store, targets, listener, owned, offers });
+    this.#delivery.routeless.mayOffer = () => owned.hasPeers;
+    this.#delivery.routeless.onLeft = () => scheduler.targetsChanged();
+    this.#appWatch = app?.monitor.onChange(() => {
+      if (!app.monitor.isPresent) return;
+      this.#delivery.routeless.clear();
+      scheduler.targetsChanged();
+    });
     this.#opening = { store, scheduler };
     const write: WriteDeclared = (name, fields, isWanted) => this.#write(store, name, fields, isWanted);
     await patience.begin('jobs defined in code', () =>

@@ -1,4 +1,5 @@
 import type { OwnedShards } from '../../kernel/owned-shards.ts';
+import type { StandIns } from '../../kernel/stand-ins.ts';
 import { isConflictError } from '../../state/errors.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { CrashCounter } from './crash-counter.ts';
@@ -22,11 +23,15 @@ export interface Attempted {
   readonly mayBeRecorded?: boolean;
 }
 
+/** Which jobs are this host's: those of its shards, unless other hosts stand in for it, and those for which it does. */
+export type JobOwners = Pick<StandIns<unknown>, 'owns' | 'fence' | 'isFenced'>;
+
 /** The dependencies of {@link makeAttempt}. */
 export interface MakeAttemptDeps {
   readonly logger: Logger;
   readonly store: JobStore;
   readonly owned: OwnedShards;
+  readonly owners: JobOwners;
   readonly targets: Targets;
   readonly listener: RunListener;
   readonly due: DueJobs;
@@ -46,11 +51,11 @@ export async function makeAttempt(
   startedAt: number,
   deps: MakeAttemptDeps,
 ): Promise<Attempted | undefined> {
-  const { store, owned, due, crashes } = deps;
+  const { store, owned, owners, due, crashes } = deps;
   const { job } = found;
   const isCareful = crashes.isCareful(found);
   // Other hosts may have changed the entry: check it before the run.
-  if (!isCareful && owned.hasPeers && !((await due.isCurrent(found)) && owned.owns(job.name))) return undefined;
+  if (!isCareful && owned.hasPeers && !((await due.isCurrent(found)) && owners.owns(job.name))) return undefined;
   const verdict = crashes.verdict(found);
   if (verdict !== undefined) return { due: found, outcome: verdict, isCrash: true };
   const data = job.dataId === undefined ? job.data : await store.stored.dataOf(job);
@@ -70,7 +75,7 @@ export async function makeAttempt(
     },
   });
   const recorded = joint?.recorded;
-  const isBegun = recorded !== undefined || !(outcome.kind === 'undelivered' || outcome.kind === 'brokenOff');
+  const isBegun = recorded !== undefined || outcome.kind === 'done' || outcome.kind === 'failed';
   // An attempt that counts as not begun must not count as a crash either.
   if (isBegun) crashes.onEnd(begun);
   else await crashes.uncountOne(begun);
@@ -96,11 +101,11 @@ async function withoutData(found: Due, { due, logger }: MakeAttemptDeps): Promis
 }
 
 /** Records that an attempt begins; `undefined` if the job has changed. */
-async function recordBegin(found: Due, { crashes, owned, due }: MakeAttemptDeps): Promise<Due | undefined> {
+async function recordBegin(found: Due, { crashes, owners, due }: MakeAttemptDeps): Promise<Due | undefined> {
   try {
     return await crashes.begin(found);
   } catch (error) {
-    if (!isConflictError(error) || owned.isFenced(error)) throw error;
+    if (!isConflictError(error) || owners.isFenced(error)) throw error;
     await due.isCurrent(found);
     return undefined;
   }

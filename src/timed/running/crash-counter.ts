@@ -1,6 +1,7 @@
 import type { OwnedChange, OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
 import { crashReason, isSuspect } from '../../util/crashes.ts';
 import { begunJob, isContinued, uncountedJob } from '../planning/control.ts';
+import type { JobOffers } from './job-offers.ts';
 import type { JobStore } from './job-store.ts';
 import type { RunRules } from './run-rules.ts';
 import type { Due } from './stored-jobs.ts';
@@ -10,6 +11,7 @@ import type { AttemptOutcome } from './target.ts';
 export interface CrashCounterDeps extends Pick<RunRules, 'clock' | 'logger' | 'work' | 'maxCrashes'> {
   readonly store: JobStore;
   readonly owned: OwnedShards;
+  readonly offers?: JobOffers | undefined;
 }
 
 /**
@@ -52,7 +54,8 @@ export class CrashCounter {
     if (this.#deps.maxCrashes === 0) return false;
     if (job.crashes > 0) return true;
     if (isFound !== true) return false;
-    return at <= (this.#gainedAt.get(this.#deps.owned.of(job.name)) ?? this.#ownedSince);
+    const { owned, offers } = this.#deps;
+    return at <= (offers?.takenAt(job.name) ?? this.#gainedAt.get(owned.of(job.name)) ?? this.#ownedSince);
   }
 
   /** Whether a job may run now. A suspect that may not is read again when the one that runs has ended. */

@@ -18,6 +18,8 @@ interface Glimpse {
 export interface DueJobsDeps {
   readonly stored: StoredJobs;
   readonly clock: Clock;
+  /** Is called before each read. Default: nothing. */
+  readonly prepare?: () => Promise<void>;
   /** Whether to skip an entry: it is being handled, or is not this host's. */
   readonly isTaken: (due: Due) => boolean;
 }
@@ -29,10 +31,13 @@ export class DueJobs extends DueIndex<Due> {
   #glimpse: Glimpse | undefined;
   readonly #isTaken: (due: Due) => boolean;
 
-  constructor({ stored, clock, isTaken }: DueJobsDeps, page: PageSize = PAGE) {
+  constructor({ stored, clock, prepare, isTaken }: DueJobsDeps, page: PageSize = PAGE) {
     super({
       idOf: ({ key }) => key,
-      readAfter: (position) => stored.readDue(position?.id, page),
+      readAfter: async (position) => {
+        await prepare?.();
+        return stored.readDue(position?.id, page);
+      },
       isWanted: (due) => !isTaken(due),
       pageSize: page.limit,
     });

@@ -1,5 +1,6 @@
-import { CommitBatcher } from '../../kernel/commit-batcher.ts';
+import { type Change, CommitBatcher } from '../../kernel/commit-batcher.ts';
 import type { OwnedShards } from '../../kernel/owned-shards.ts';
+import type { StandIns } from '../../kernel/stand-ins.ts';
 import { isDamage } from '../../state/damages.ts';
 import { isConflictError } from '../../state/errors.ts';
 import { retryOnConflict } from '../../state/retry-on-conflict.ts';
@@ -7,6 +8,7 @@ import type { Batch, Precondition, Put, StateStore } from '../../state/store.ts'
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../job.ts';
 import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
 import type { Next } from '../planning/transition.ts';
+import type { JobOwners } from './attempt.ts';
 import { encodeData, encodeJob, encodePointer } from './codec.ts';
 import type { JobLayout } from './layout.ts';
 import { removeLost } from './lost-job.ts';
@@ -47,6 +49,8 @@ export interface JobStoreDeps extends StoredJobsDeps {
   readonly newId: () => string;
   /** The shards of this host; absent when no other host can run these jobs. */
   readonly owned?: OwnedShards;
+  /** The hosts that run single jobs of other hosts' shards. Default: none does. */
+  readonly standIns?: StandIns<unknown> | undefined;
   /**
    * Whether a job that this host owns is also written and removed with the fence of its shard: a host that others
    * consider dead cannot change it then. Default: false.
@@ -62,17 +66,19 @@ export class JobStore {
   readonly #commits: CommitBatcher;
   readonly #layout: JobLayout;
   readonly #newId: () => string;
-  readonly #owned: OwnedShards | undefined;
+  readonly #owners: JobOwners | undefined;
+  readonly #standIns: StandIns<unknown> | undefined;
   readonly #fencesChanges: boolean;
 
   constructor(deps: JobStoreDeps) {
-    const { store, layout, newId, owned, fencesChanges = false } = deps;
+    const { store, layout, newId, owned, standIns, fencesChanges = false } = deps;
     this.stored = new StoredJobs(deps);
     this.#store = store;
     this.#commits = new CommitBatcher(store);
     this.#layout = layout;
     this.#newId = newId;
-    this.#owned = owned;
+    this.#owners = standIns ?? owned;
+    this.#standIns = standIns;
     this.#fencesChanges = fencesChanges;
   }
 
@@ -87,7 +93,7 @@ export class JobStore {
       try {
         return await this.#put(next, present);
       } catch (error) {
-        if (!isConflictError(error) || this.#owned?.isFenced(error) === true || tries >= MAX_TRIES) throw error;
+        if (!isConflictError(error) || this.#owners?.isFenced(error) === true || tries >= MAX_TRIES) throw error;
       }
       present = await this.stored.find(planned.job.name);
       next = present === undefined ? planned : await this.#replacement(present, replace);
@@ -159,11 +165,16 @@ export class JobStore {
   async remove(name: string): Promise<Removed | undefined> {
     return this.#untilWritten(async () => {
       const located = await this.stored.locate(name).catch(ifDamaged);
-      if (located === 'damaged')
-        return removeLost(name, { store: this.#store, commits: this.#commits, layout: this.#layout });
+      if (located === 'damaged') {
+        const removed = await removeLost(name, { store: this.#store, commits: this.#commits, layout: this.#layout });
+        await this.#standIns?.end(name);
+        return removed;
+      }
       if (located === undefined) return undefined;
       const prepared = this.#removalOf(name, located);
-      return prepared.written(await this.#commits.commit({ ...prepared, fence: this.#fenceOfChange(name) }));
+      const version = await this.#commits.commit({ ...prepared, fence: this.#fenceOfChange(name) });
+      this.#standIns?.ended(name);
+      return prepared.written(version);
     });
   }
 
@@ -176,9 +187,10 @@ export class JobStore {
   #removalOf(name: string, { pointer, pointerVersion, entry }: Located): Prepared<Removed> {
     const pointerKey = this.#layout.job(name);
     const data = pointer.dataId === undefined ? [] : [this.#layout.data(pointer.dataId)];
+    const standIn = this.#standIns?.keysOf(name) ?? [];
     return {
       require: [{ key: pointerKey, version: pointerVersion }],
-      delete: [pointerKey, entry.key, ...data],
+      delete: [pointerKey, entry.key, ...data, ...standIn],
       written: () => ({ key: entry.key, job: this.stored.readable(entry)?.job }),
     };
   }
@@ -186,13 +198,18 @@ export class JobStore {
   /** Makes a change again while other changes conflict with it, but not if the shard is another host's. */
   #untilWritten<T>(change: () => Promise<T>): Promise<T> {
     return retryOnConflict(MAX_TRIES, change, (error) => {
-      if (this.#owned?.isFenced(error) === true) throw error;
+      if (this.#owners?.isFenced(error) === true) throw error;
     });
+  }
+
+  /** Writes a change in one commit with those of other jobs; returns the version. */
+  write(change: Change): Promise<number> {
+    return this.#commits.commit(change);
   }
 
   /** Precondition of a change that is not the end of a run. */
   #fenceOfChange(name: string): Precondition | undefined {
-    return this.#fencesChanges && this.#owned?.owns(name) === true ? this.#owned.fence(name) : undefined;
+    return this.#fencesChanges && this.#owners?.owns(name) === true ? this.#owners.fence(name) : undefined;
   }
 
   /**
@@ -232,12 +249,14 @@ export class JobStore {
   #finished(due: Due): Prepared<undefined> {
     const keys = [due.key, this.#layout.job(due.job.name)];
     if (due.job.dataId !== undefined) keys.push(this.#layout.data(due.job.dataId));
-    return { require: [due], delete: keys, written: () => undefined };
+    keys.push(...(this.#standIns?.keysOf(due.job.name) ?? []));
+    const written = (): undefined => void this.#standIns?.ended(due.job.name);
+    return { require: [due], delete: keys, written };
   }
 
   /** Precondition of a run's commit, next to the entry's version: this host still owns the job. */
   #fence({ job }: Due): Precondition | undefined {
-    return this.#owned?.fence(job.name);
+    return this.#owners?.fence(job.name);
   }
 
   #putsOf(job: StoredJob, at: number): Puts {

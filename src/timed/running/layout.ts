@@ -7,12 +7,14 @@ import type { KeyRange } from '../../state/store.ts';
  * - `job / <name>`: the job's due time, which locates the entry below
  * - `due / <instant> / <name>`: the job itself, ordered by time
  * - `data / <id>`: data that is too large to be written with every run
+ * - `stand-in / <name>`: the owner of the shard has nothing that runs the job: another host runs it, or may
  *
  * A job has exactly one entry under `due`. Every change replaces or removes that entry, so its version guards every
  * change. Where names may be longer than keys have room for, keys have a short form of them: the job itself has its name.
  */
 export class JobLayout {
   readonly dueRange: Required<KeyRange>;
+  readonly standInRange: Required<KeyRange>;
   readonly #root: readonly string[];
   readonly #job: string;
   readonly #due: string;
@@ -26,8 +28,8 @@ export class JobLayout {
     this.#job = keyOf(...root, 'job');
     this.#due = keyOf(...root, 'due');
     this.#data = keyOf(...root, 'data');
-    const { from, to = '' } = rangeOf(...root, 'due');
-    this.dueRange = { from, to };
+    this.dueRange = wholeRange(...root, 'due');
+    this.standInRange = wholeRange(...root, 'stand-in');
   }
 
   job(name: string): string {
@@ -48,7 +50,7 @@ export class JobLayout {
     return instantOf(key.slice(this.#due.length, key.indexOf('!', this.#due.length)));
   }
 
-  /** The job name in the key of a pointer or a due entry, in the form that keys have. */
+  /** The job name in the key of a pointer, a due entry or a stand-in, in the form that keys have. */
   nameOf(key: string): string {
     return partsOf(key).at(-1) ?? '';
   }
@@ -61,4 +63,13 @@ export class JobLayout {
   data(id: string): string {
     return this.#data + keyOf(id);
   }
+
+  standIn(name: string): string {
+    return this.standInRange.from + keyOf(this.#partOf(name));
+  }
+}
+
+function wholeRange(...parts: readonly string[]): Required<KeyRange> {
+  const { from, to = '' } = rangeOf(...parts);
+  return { from, to };
 }

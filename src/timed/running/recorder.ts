@@ -1,10 +1,10 @@
-import type { OwnedShards } from '../../kernel/owned-shards.ts';
 import { isConflictError } from '../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import type { StoredJob } from '../job.ts';
 import { isContinued } from '../planning/control.ts';
 import type { Next } from '../planning/transition.ts';
+import type { JobOwners } from './attempt.ts';
 import type { JobStore } from './job-store.ts';
 import type { RunRules } from './run-rules.ts';
 import type { Due } from './stored-jobs.ts';
@@ -15,7 +15,7 @@ const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, ji
 /** The dependencies of a {@link RunRecorder}. */
 export interface RunRecorderDeps extends Pick<RunRules, 'clock' | 'logger' | 'random'> {
   readonly store: JobStore;
-  readonly owned: OwnedShards;
+  readonly owners: JobOwners;
   readonly stopRequested: AbortSignal;
   /** An entry was replaced by the next one, or by none. */
   readonly onRecorded: (due: Due, following: Due | undefined) => void;
@@ -39,7 +39,7 @@ export class RunRecorder {
    * has failed may have recorded it.
    */
   async record(due: Due, nextOf: (job: StoredJob) => Next, mayBeWritten = false): Promise<Next | undefined> {
-    const { owned, stopRequested, onLost } = this.#deps;
+    const { owners, stopRequested, onLost } = this.#deps;
     let tries = 1;
     for (let current: Due | undefined = due; current !== undefined; ) {
       const next = nextOf(current.job);
@@ -47,7 +47,7 @@ export class RunRecorder {
         await this.#write(current, next);
         return next;
       } catch (error) {
-        if (owned.isFenced(error)) return void onLost(due);
+        if (owners.isFenced(error)) return void onLost(due);
         if (isConflictError(error)) current = await this.#continued(current, mayBeWritten || tries > 1);
         else {
           await this.#afterFailure(error, due, tries++);

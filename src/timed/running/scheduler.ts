@@ -6,9 +6,10 @@ import { Work } from '../../util/work.ts';
 import type { StoredJob } from '../job.ts';
 import type { Schedule } from '../planning/schedule.ts';
 import { type AttemptEnd, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
-import { type Attempted, type MakeAttemptDeps, makeAttempt } from './attempt.ts';
+import { type Attempted, type JobOwners, type MakeAttemptDeps, makeAttempt } from './attempt.ts';
 import { CrashCounter } from './crash-counter.ts';
 import { DueJobs } from './due-jobs.ts';
+import type { JobOffers } from './job-offers.ts';
 import type { JobStore } from './job-store.ts';
 import { JointEnd } from './joint-end.ts';
 import { Places } from './places.ts';
@@ -37,6 +38,8 @@ export interface SchedulerDeps extends RunRules {
   readonly targets: Targets;
   readonly listener: RunListener;
   readonly owned: OwnedShards;
+  /** Has jobs run by hosts that have a target for them, where the owner has none. Default: they wait. */
+  readonly offers?: JobOffers | undefined;
 }
 
 /**
@@ -45,6 +48,7 @@ export interface SchedulerDeps extends RunRules {
  */
 export class Scheduler {
   readonly #deps: SchedulerDeps;
+  readonly #owners: JobOwners;
   readonly #due: DueJobs;
   readonly #pump: DuePump<Due>;
   readonly #running = new RunningJobs();
@@ -63,9 +67,15 @@ export class Scheduler {
 
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
-    const { store, clock, work, concurrency } = deps;
+    const { store, clock, work, concurrency, offers, owned } = deps;
+    const owners: JobOwners = offers?.standIns ?? owned;
+    this.#owners = owners;
     this.#places = new Places(concurrency, () => this.#pump.pump());
-    this.#due = new DueJobs({ stored: store.stored, clock, isTaken: (due) => this.#isTaken(due) });
+    this.#due = new DueJobs({
+      ...{ stored: store.stored, clock },
+      ...(offers === undefined ? undefined : { prepare: () => offers.prepare() }),
+      isTaken: (due) => this.#isTaken(due),
+    });
     this.#crashes = new CrashCounter(deps);
     const isTooLate = (due: Due): boolean => this.#isTooLate(due, clock.now());
     const jointEnd = (begun: Due, startedAt: number): JointEnd =>
@@ -74,7 +84,7 @@ export class Scheduler {
         nextOf: (job, isLast) => this.#nextOf(job, { outcome: 'done', isLast, startedAt, now: clock.now() }),
       });
     this.#attemptDeps = {
-      ...deps,
+      ...{ ...deps, owners },
       due: this.#due,
       crashes: this.#crashes,
       running: this.#running,
@@ -83,7 +93,7 @@ export class Scheduler {
     };
     this.#retry = new ReadRetry({ ...deps, what: 'jobs', readAnew: () => this.readAnew() });
     this.#recorder = new RunRecorder({
-      ...deps,
+      ...{ ...deps, owners },
       stopRequested: this.#stopRequested.signal,
       onRecorded: (due, following) => this.#recorded(due, following),
       onLost: (due) => {
@@ -112,10 +122,12 @@ export class Scheduler {
     if (isAtRest || this.#stopped) return this.#pump.stop();
     if (this.#isStarted) return;
     this.#isStarted = true;
-    const { owned, store } = this.#deps;
+    const { owned, store, offers } = this.#deps;
     this.#crashes.start();
+    offers?.start();
     owned.onChange((change) => {
       this.#crashes.onChange(change);
+      offers?.onChange(change);
       this.#forgetAll();
     });
     owned.watch(store.stored.duePrefix, (keys) => void this.#onHint(keys));
@@ -125,7 +137,7 @@ export class Scheduler {
 
   /** A job was written. */
   add(due: Due): void {
-    if (!this.#deps.owned.owns(due.job.name)) return;
+    if (!this.#owners.owns(due.job.name)) return;
     this.#due.add(due);
     this.#pump.pump();
   }
@@ -154,7 +166,30 @@ export class Scheduler {
 
   /** A function or the application became available: retries the skipped entries. */
   targetsChanged(): void {
+    this.#deps.offers?.targetsChanged();
     if (this.#hasPassedOver) this.readAnew();
+  }
+
+  /** Another host may run a job now, or this one again. */
+  async moved(name: string): Promise<void> {
+    const { store, work, offers } = this.#deps;
+    if (this.#stopped || !this.#owners.owns(name)) return;
+    const done = work.begin(`reading job ${name}`);
+    try {
+      const due = (await store.stored.find(name))?.due;
+      if (due === undefined) await offers?.missing(name);
+      else if (!this.#isTaken(due)) this.#due.add({ ...due, isFound: true });
+      this.#pump.pump();
+    } catch (error) {
+      this.#retry.failed(error);
+    } finally {
+      done();
+    }
+  }
+
+  /** The store could not be read or written: reads all entries later. */
+  failed(error: unknown): void {
+    this.#retry.failed(error);
   }
 
   /** Rereads all entries: the index may differ from the store. */
@@ -174,6 +209,7 @@ export class Scheduler {
     this.#stopRequested.abort(new Error('the scheduler is stopping'));
     this.#pump.stop();
     this.#retry.stop();
+    this.#deps.offers?.stop();
     void this.#crashes.uncount();
     await this.#deps.targets.stop(this.#work, gracePeriodMs);
     // Last: another host that takes shards over meanwhile waits for the runs of their jobs.
@@ -187,7 +223,9 @@ export class Scheduler {
   /** Whether an entry is being handled, runs in another sidecar of this process, or belongs to another host. */
   #isTaken(due: Due): boolean {
     if (this.#elsewhere.has(due.key) || this.#crashes.isWaiting(due.key)) return true;
-    return !this.#deps.owned.owns(due.job.name) || this.#running.hasEntry(due);
+    if (this.#owners.owns(due.job.name)) return this.#running.hasEntry(due);
+    this.#deps.offers?.notice(due);
+    return true;
   }
 
   get #hasRoom(): boolean {
@@ -199,17 +237,24 @@ export class Scheduler {
   #begin(due: Due, now: number): void {
     const { name } = due.job;
     // It is reread once this host owns it.
-    if (!this.#deps.owned.owns(name)) return;
+    if (!this.#owners.owns(name)) return;
     if (this.#running.mustWait(name)) return this.#running.holdBack(due);
     const elsewhere = this.#deps.targets.elsewhere(name);
     if (elsewhere !== undefined) return this.#waitFor(elsewhere, due);
     const isOver = isAtRest(due.job) || this.#isTooLate(due, now);
     const target = isOver ? undefined : this.#deps.targets.targetOf(name);
-    if (target === undefined && !isOver) {
-      this.#hasPassedOver = true;
-      return this.#deps.targets.onNoTarget(due);
-    }
+    if (target === undefined && !isOver) return this.#passOver(due);
+    // This host takes it first, as others may.
+    if (!isOver && this.#deps.offers?.mayRun(name) === false) return;
     if (target === undefined || this.#crashes.admits(due)) void this.#handle(due, target, now);
+  }
+
+  /** A job has no target here. */
+  #passOver(due: Due): void {
+    const { offers, targets } = this.#deps;
+    this.#hasPassedOver = true;
+    if (offers === undefined) targets.onNoTarget(due);
+    else offers.lacks(due);
   }
 
   /** Another sidecar of this process still runs this host's job: checks the entry again after that run. */
@@ -254,10 +299,10 @@ export class Scheduler {
   async #onHint(keys: readonly string[]): Promise<void> {
     if (this.#stopped) return;
     if (keys.length === 0) return this.readAnew();
-    const { store, owned, work } = this.#deps;
+    const { store, work } = this.#deps;
     const done = work.begin('reading jobs that others have changed');
     try {
-      await this.#due.rereadEntries(keys.filter((key) => owned.owns(store.stored.nameOf(key))));
+      await this.#due.rereadEntries(keys.filter((key) => this.#owners.owns(store.stored.nameOf(key))));
       this.#pump.pump();
     } catch (error) {
       this.#retry.failed(error);
@@ -284,6 +329,7 @@ export class Scheduler {
       this.#hasPassedOver = true;
       return this.#deps.targets.onUndelivered(outcome.reason);
     }
+    if (outcome.kind === 'absent') return this.#passOver(due);
     if (outcome.kind === 'brokenOff') return this.#afterBreak(found, due);
     const end = endOf(outcome, isCrash);
     // The application is free even if the store is slow.

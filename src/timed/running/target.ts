@@ -21,6 +21,8 @@ export type AttemptOutcome =
   | (AttemptFailure & { readonly kind: 'failed'; readonly isFinal?: boolean })
   /** Aborted by a stop: counts as not begun. */
   | (AttemptFailure & { readonly kind: 'brokenOff' })
+  /** It turned out that there is nothing that runs it: counts as not begun. */
+  | { readonly kind: 'absent'; readonly reason: string }
   /** No connection could be made: counts as not begun. */
   | { readonly kind: 'undelivered'; readonly reason: string };
 
@@ -50,7 +52,7 @@ export interface Targets {
   targetOf(name: string): Target | undefined;
   /** The run of a job that goes on in another sidecar of this process: a new run must wait for its end. */
   elsewhere(name: string): CodeCall | undefined;
-  /** A job is due and has no target. Called again, for the same entry too, whenever it is met. */
+  /** A job is due, and no host has a target. Called again, for the same entry too, whenever it is met. */
   onNoTarget(due: Due): void;
   /** A target made no connection. */
   onUndelivered(reason: string): void;

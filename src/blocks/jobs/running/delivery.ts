@@ -2,6 +2,7 @@ import { isNoConnection } from '../../../app/no-connection.ts';
 import { EMPTY_BODY, type HeaderMap } from '../../../http/message.ts';
 import { type Observation, observe } from '../../../probe.ts';
 import type { StoredJob } from '../../../timed/job.ts';
+import type { MissingTarget } from '../../../timed/running/job-offers.ts';
 import type { Due } from '../../../timed/running/stored-jobs.ts';
 import type { AttemptOutcome, Target, Targets } from '../../../timed/running/target.ts';
 import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
@@ -14,6 +15,7 @@ import { misfit } from '../model/define-job.ts';
 import type { JobContext } from '../model/job.ts';
 import type { JobHandlers, RegisteredHandler } from './handlers.ts';
 import type { JobApp, JobsDeps } from './jobs-deps.ts';
+import { RoutelessJobs } from './routeless.ts';
 import { UnhandledJobs } from './unhandled.ts';
 
 const DONE: AttemptOutcome = { kind: 'done' };
@@ -26,6 +28,7 @@ export type JobDeliveryDeps = Pick<JobsDeps, 'app' | 'timeLimitMs' | 'clock' | '
 
 /** Runs jobs by a function in code, or by the application. */
 export class JobDelivery implements Targets {
+  readonly routeless: RoutelessJobs = new RoutelessJobs();
   /** Jobs that were due without a function or application. */
   readonly unhandled: UnhandledJobs;
   readonly #deps: JobDeliveryDeps;
@@ -54,12 +57,24 @@ export class JobDelivery implements Targets {
     const handler = this.#handlers.find(name);
     if (handler !== undefined) return (job, data) => this.#runInCode(handler, job, data);
     const { app } = this.#deps;
-    if (app === undefined || !app.monitor.isPresent) return undefined;
+    if (app === undefined || !app.monitor.isPresent || this.routeless.has(name)) return undefined;
     return (job, data) =>
       this.#observed('', job, (observation) => this.#callApp(app, job, { data, headers: observation?.headers() }));
   }
 
+  /** What a job without target lacks. */
+  lackOf(name: string): MissingTarget {
+    return { kind: 'job', name, ...(this.routeless.has(name) ? { needsFunction: true } : undefined) };
+  }
+
+  /** Whether this host has what a job lacks. */
+  fits({ name, needsFunction = false }: MissingTarget): boolean {
+    if (!needsFunction || this.routeless.isLeft(name)) return this.targetOf(name) !== undefined;
+    return this.#handlers.find(name) !== undefined;
+  }
+
   onNoTarget(due: Due): void {
+    if (this.routeless.leave(due.job.name)) return;
     // If there is an application, the job waits for it.
     if (this.#deps.app === undefined) this.unhandled.add(due);
   }
@@ -108,6 +123,7 @@ export class JobDelivery implements Targets {
       const { status } = await app.call(call);
       if (status >= 200 && status <= 299) return DONE;
       if (status !== 404) return this.#failed({ reason: `the application answered ${status}` });
+      if (this.routeless.add(job.name)) return { kind: 'absent', reason: 'the application has no route' };
       logger.error({ job: job.name, status }, 'the application has no route for the job: the run counts as done');
       return DONE;
     } catch (error) {

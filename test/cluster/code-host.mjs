@@ -1,0 +1,43 @@
+// One host of an application, with a part of its code, until it is stopped or killed. Writes to the file that all hosts
+// share, in one write each, so that the lines are in the order in which things happened:
+//   <host> B <kind> <name>   a run of a job, or an activity, begins
+//   <host> E <kind> <name>   it ends well
+import { openSync, writeSync } from 'node:fs';
+import { defineJob, runUntilSignal, Sidecar } from 'insidecar';
+import { embeddedState } from 'insidecar/embedded';
+import { postgresqlState } from 'insidecar/postgresql';
+import { redisState } from 'insidecar/redis';
+
+const { name: host, place, log, jobs } = JSON.parse(process.env.CODE_HOST);
+const file = openSync(log, 'a');
+const say = (...words) => writeSync(file, `${[host, ...words].join(' ')}\n`);
+const never = new Promise(() => undefined);
+
+function stateAt(place) {
+  if (place.startsWith('redis')) return redisState({ url: place });
+  return place.startsWith('postgres') ? postgresqlState({ url: place }) : embeddedState(place);
+}
+
+const sidecar = new Sidecar({
+  appId: 'shop',
+  state: stateAt(place),
+  logger: { debug() {}, info() {}, warn() {}, error: (details, message) => console.error(message, details) },
+});
+for (const pattern of jobs)
+  sidecar.register(
+    defineJob(pattern, async (data, { name }) => {
+      say('B', 'job', name);
+      if (data?.hangsAt === host) await never;
+      say('E', 'job', name);
+    }),
+  );
+await sidecar.start();
+const calls = {
+  schedule: (names, options) => Promise.all(names.map((name) => sidecar.jobs.schedule(name, options))),
+  left: async () => (await sidecar.jobs.listPage({ limit: 1_000 })).jobs.length,
+};
+process.on('message', async ({ call, args }) => process.send({ answer: await calls[call](...args) }));
+process.send({ isReady: true });
+process.on('disconnect', () => process.exit());
+await runUntilSignal(sidecar);
+process.exit();

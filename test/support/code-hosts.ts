@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PROGRAM = fileURLToPath(new URL('../cluster/code-host.mjs', import.meta.url));
+
+/** The code that a host has. */
+export interface CodeOfHost {
+  /** Names or patterns of jobs. */
+  readonly jobs: readonly string[];
+}
+
+/** A line of the log that the hosts share. */
+export interface CodeLine {
+  readonly host: string;
+  /** `B` something begins, `E` it ends well. */
+  readonly what: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** A host of an application, in a process of its own. */
+export class CodeHost {
+  readonly #child: ChildProcess;
+  readonly #exit: Promise<unknown>;
+
+  constructor(child: ChildProcess, exit: Promise<unknown>) {
+    this.#child = child;
+    this.#exit = exit;
+  }
+
+  async #call(call: string, ...args: readonly unknown[]): Promise<unknown> {
+    const answered = once(this.#child, 'message');
+    this.#child.send({ call, args });
+    const [{ answer }] = (await answered) as [{ answer: unknown }];
+    return answer;
+  }
+
+  async schedule(names: readonly string[], options: object): Promise<void> {
+    await this.#call('schedule', names, options);
+  }
+
+  /** How many jobs there are. */
+  async left(): Promise<number> {
+    return (await this.#call('left')) as number;
+  }
+
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    this.#child.kill(signal);
+    await this.#exit;
+  }
+}
+
+/** Hosts of one application on one store, each in a process of its own. They use the built package. */
+export class CodeHosts implements AsyncDisposable {
+  readonly #place: string;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'insidecar-code-'));
+  readonly #hosts: CodeHost[] = [];
+
+  /** @param place - the URL of a server; without it, a directory */
+  constructor(place?: string) {
+    this.#place = place ?? join(this.#directory, 'state');
+    writeFileSync(this.#log, '');
+  }
+
+  get #log(): string {
+    return join(this.#directory, 'log');
+  }
+
+  async join(name: string, code: CodeOfHost): Promise<CodeHost> {
+    const child = spawn(process.execPath, [PROGRAM], {
+      env: {
+        ...process.env,
+        ...{ NODE_V8_COVERAGE: '', NODE_OPTIONS: '' },
+        CODE_HOST: JSON.stringify({ name, place: this.#place, log: this.#log, ...code }),
+      },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    const exit = once(child, 'exit');
+    const fell = exit.then(([code]) => Promise.reject(new Error(`host ${name} has ended with ${code} at its start`)));
+    fell.catch(() => undefined);
+    await Promise.race([once(child, 'message'), fell]);
+    const host = new CodeHost(child, exit);
+    this.#hosts.push(host);
+    return host;
+  }
+
+  /** What happened until now, in order. */
+  get lines(): readonly CodeLine[] {
+    const lines = readFileSync(this.#log, 'utf8').split('\n').slice(0, -1);
+    return lines.map((line) => {
+      const [host = '', what = '', kind = '', name = ''] = line.split(' ');
+      return { host, what, kind, name };
+    });
+  }
+
+  /** The names of what has begun (`B`) or ended well (`E`) at a host, sorted. */
+  of(host: string, what: string): readonly string[] {
+    return this.lines
+      .filter((line) => line.host === host && line.what === what)
+      .map(({ name }) => name)
+      .sort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#hosts.map((host) => host.end('SIGKILL')));
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
