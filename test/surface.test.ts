@@ -80,3 +80,38 @@ test('a guide tells of every export, or another declaration needs it', () => {
     count(declarations, name) > count(declarations, `(?:function|const|class|interface|type) ${name}`);
   expect(all.filter((one) => !isNeeded(one))).toEqual([]);
 });
+
+/** The types of the API reports that have a method, as `Type.method`, and what each extends. */
+function methodsNamed(form: RegExp): { readonly method: string; readonly head: string }[] {
+  const found: { method: string; head: string }[] = [];
+  for (const report of textsOf('etc', /\.api\.md$/)) {
+    let head = '';
+    for (const line of report.split('\n')) {
+      if (/^export (?:abstract )?(?:class|interface) /.test(line)) head = line;
+      const [, name] = /^ {4}(\w+)\??[(<]/.exec(line) ?? [];
+      const [, type] = /(?:class|interface) (\w+)/.exec(head) ?? [];
+      if (name !== undefined && form.test(name)) found.push({ method: `${type}.${name}`, head });
+    }
+  }
+  return found;
+}
+
+/** Pairs of the field, and the names of the SDK of Dapr: see CONTRIBUTING.md. */
+const OTHER_WORDS = ['Sidecar.stop', 'Lock.unlock', 'Locks.unlock', 'LockStore.unlock', 'Timer.cancel'];
+const WORDS_OF_DAPR = ['DaprWorkflowClient.stop', 'WorkflowRuntime.stop'];
+/** What programs and authors of components make, and only the sidecar closes. */
+const CLOSED_BY_US = ['ClosableServer', 'ComponentSubscription', 'ConfigurationWatch', 'MountedAdapter', 'OpenStore'];
+
+test('what has a lifetime ends with close, but for pairs of the field', () => {
+  const others =
+    /^(?:stop|end|shutdown|destroy|dispose|release|restore|unlock|un[a-z]+|detach|leave|abort|quit|cancel)$/;
+  const isStored = (method: string): boolean => /^Workflow(?:s|Run|Bulk)\./.test(method);
+  const found = methodsNamed(others).map(({ method }) => method);
+  expect(found.filter((method) => !isStored(method)).sort()).toEqual([...OTHER_WORDS, ...WORDS_OF_DAPR].sort());
+});
+
+test('what has close is a Disposable, but for what only the sidecar closes', () => {
+  const bare = methodsNamed(/^close$/).filter(({ head }) => !head.includes('Disposable'));
+  const expected = [...CLOSED_BY_US, 'PubSubComponent'].map((type) => `${type}.close`);
+  expect(bare.map(({ method }) => method).sort()).toEqual(expected.sort());
+});
