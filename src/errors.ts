@@ -13,7 +13,6 @@ export type { ErrorDetails, FailedEntry, InvocationFailure, SchedulerErrorCode, 
 export type ErrorCode =
   | SchedulerErrorCode
   | StateErrorCode
-  | 'ERR_JOB_INVALID'
   | 'ERR_JOB_EXISTS'
   | 'ERR_JOB_BUSY'
   | 'ERR_JOB_STORE'
@@ -132,7 +131,7 @@ const STATUS_BY_CODE: Readonly<Record<Exclude<ErrorCode, StateErrorCode>, number
   ERR_INTERNAL: 500,
   /** The sidecar is stopping. Fix: Send the request again after `Retry-After`, or to another instance. */
   ERR_SHUTTING_DOWN: 503,
-  /** An option, argument or resource is wrong; the message names it, its value and the expected values. Fix: Correct it. Only thrown in code. */
+  /** An option of the sidecar, a component or an adapter, or a resource, is wrong: the message names it, its value and the expected values. Or parts do not go together, such as two functions for one name. Fix: Correct it. Only thrown in code. */
   ERR_CONFIGURATION: 500,
   /** The path names no pub/sub component. Fix: Put its name in the path: `/v1.0/publish/<pubsubname>/<topic>`. */
   ERR_PUBSUB_EMPTY: 404,
@@ -160,8 +159,6 @@ const STATUS_BY_CODE: Readonly<Record<Exclude<ErrorCode, StateErrorCode>, number
   ERR_QUEUES_NOT_SUPPORTED: 501,
   /** Too many browsers show the inspector at the same time. Fix: Close one. */
   ERR_TOO_MANY_VIEWERS: 503,
-  /** A name, schedule, time or option of a job cannot be; the message names it. Only thrown in code. Fix: Correct it. */
-  ERR_JOB_INVALID: 400,
   /** There is a job of this name. Only thrown in code. Fix: Choose another name, or set `ifExists`. */
   ERR_JOB_EXISTS: 409,
   /** The job runs, or is due already. Only thrown in code. Fix: Run it again once it waits for its time. */

@@ -2,6 +2,7 @@ import { EventEmitter } from 'eventemitter3';
 import type { WorkflowFailure } from './blocks/workflow/model/failure.ts';
 import type { Message, Trace } from './components/pubsub.ts';
 import type { CircuitBreakerChange } from './resiliency/resiliency.ts';
+import { checkFunction } from './util/known-fields.ts';
 import type { Logger } from './util/logger.ts';
 import { type Apart, outside } from './util/outside.ts';
 
@@ -274,6 +275,7 @@ export class SidecarEventEmitter extends EventEmitter<SidecarEvents> {
     listener: (...args: SidecarEvents[N]) => void,
     source: SidecarEventSource,
   ): SidecarEventSource {
+    checkFunction(listener, `the listener of ${JSON.stringify(name)}`, 'listener');
     this[how](name, listener as ListenerOf<N>);
     return source;
   }

@@ -9,6 +9,7 @@ const MISTAKES: ReadonlyMap<ErrorCode, string | undefined> = new Map([
   ['ERR_PUBSUB_REQUEST_METADATA', 'options'],
   ['ERR_PUBSUB_CLOUD_EVENTS_SER', 'data'],
   ['ERR_PUBSUB_EVENTS_SER', 'entries'],
+  ['ERR_NOT_SUPPORTED_STATE_OPERATION', 'operations'],
 ]);
 
 /**
@@ -19,7 +20,10 @@ const MISTAKES: ReadonlyMap<ErrorCode, string | undefined> = new Map([
 export function inCode(error: unknown, argument?: string): unknown {
   if (!isApiError(error)) return error;
   const { code, message, status, details, failedEntries, reason, wireCode } = error;
-  const isMistake = MISTAKES.has(code) || (code === 'ERR_DIRECT_INVOKE' && reason === 'invalid');
+  const isMistake =
+    MISTAKES.has(code) ||
+    (code === 'ERR_DIRECT_INVOKE' && reason === 'invalid') ||
+    (code === 'ERR_STATE_QUERY' && status === 400);
   if (!isMistake && status >= 500) return error;
   const raised = new SidecarError(isMistake ? 'ERR_INVALID_ARGUMENT' : code, message, {
     ...(isMistake ? undefined : { status, wireCode }),

@@ -60,7 +60,7 @@ export function storeNotFound(
   { appId, known }: { readonly appId: string; readonly known: readonly string[] },
 ): SidecarError {
   const { what, notFound, reason } = NAMES[block];
-  const expected = `expected ${known.join(', ')}${didYouMean(name, known)}`;
+  const expected = `expected ${known.join(', ')}${didYouMean(String(name), known)}`;
   const message = `${what} ${name} is not found: ${expected}`;
   return new SidecarError(notFound, message, detailsOf(reason, 'NOT_FOUND', appId));
 }

@@ -24,7 +24,6 @@ import {
 } from '../blocks/workflow/options.ts';
 import type { AnyComponentDefinition } from '../components/any-component.ts';
 import { memoryState } from '../components/memory/memory-store.ts';
-import { SidecarError } from '../errors.ts';
 import { HOST_NAME } from '../http/browser-guard.ts';
 import { HEAD_LIMIT_BYTES } from '../http/head-limit.ts';
 import { apart, type Telemetry } from '../probe.ts';
@@ -40,6 +39,7 @@ import { type Duration, msOf } from '../util/duration.ts';
 import { loggingErrors } from '../util/logged-error.ts';
 import { type Logger, silentLogger, standardErrorLogger } from '../util/logger.ts';
 import { NAME_FORM } from '../util/name-pattern.ts';
+import { invalidConfiguration } from '../util/option-fields.ts';
 import { DURATION, type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
 import { type Wire, type WireName, wireNames } from '../wire.ts';
@@ -290,8 +290,8 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     problemOf(definedOnly({ ...given, appId, namespace, logger: logger === 'silent' ? undefined : logger })) ??
     appProblem(app) ??
     grpcProblem(given);
-  if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
-  if (appId === undefined) throw new SidecarError('ERR_CONFIGURATION', 'options.appId is missing');
+  if (problem !== undefined) throw invalidConfiguration(problem, /^options(?:\.\w+)*/.exec(problem)?.[0]);
+  if (appId === undefined) throw invalidConfiguration('options.appId is missing', 'options.appId');
   if (given.address !== undefined) checkedBaseUrl(given.address, 'options.address');
   const wire = wireNames(given.wire ?? 'sidecar');
   const prefix = wire.environmentPrefix;

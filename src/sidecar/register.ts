@@ -6,8 +6,8 @@ import type { PubSub } from '../blocks/pubsub/pubsub.ts';
 import type { EventDefinition } from '../blocks/workflow/model/define-event.ts';
 import type { ActivityDefinition, WorkflowDefinition } from '../blocks/workflow/model/definition.ts';
 import type { Workflows } from '../blocks/workflow/workflows.ts';
-import { SidecarError } from '../errors.ts';
 import { nameOfKind } from '../util/known-fields.ts';
+import { invalidArgument } from '../util/option-fields.ts';
 
 /** What the `define…` functions return, for {@link Sidecar.register}. @public */
 export type Definition =
@@ -25,7 +25,7 @@ interface Blocks {
   readonly workflows: Workflows;
 }
 
-/** Attaches the code of a definition. @throws SidecarError `ERR_CONFIGURATION` */
+/** Attaches the code of a definition. @throws SidecarError `ERR_INVALID_ARGUMENT` */
 export function register({ pubsub, jobs, workflows }: Blocks, definition: Definition): void {
   switch (Object(definition).kind as Definition['kind'] | undefined) {
     case 'topic':
@@ -40,9 +40,9 @@ export function register({ pubsub, jobs, workflows }: Blocks, definition: Defini
     case 'activity':
       return workflows.register(definition as WorkflowDefinition<never> | ActivityDefinition<never>);
     default:
-      throw new SidecarError(
-        'ERR_CONFIGURATION',
+      throw invalidArgument(
         `register was given ${nameOfKind(definition)}: expected what a function such as defineSubscription returns`,
+        'definitions',
       );
   }
 }

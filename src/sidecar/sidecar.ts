@@ -191,7 +191,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
    * Attaches code: subscriptions, jobs, workflows and activities. They are there before the first message is let in. Topics
    * and events need no code; they may be in the list too.
    *
-   * @throws SidecarError `ERR_CONFIGURATION` once the sidecar has been started, and for a definition that cannot be used.
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for what is no definition, or one that cannot be used; `ERR_CONFIGURATION`
+   * once the sidecar has been started.
    * @example
    * ```ts
    * const orders = defineTopic<{ id: number }>('orders');

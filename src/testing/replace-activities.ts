@@ -1,4 +1,6 @@
 import type { ActivityFunction, Replacement } from '../blocks/workflow/model/definition.ts';
+import { nameOfKind } from '../util/known-fields.ts';
+import { invalidArgument } from '../util/option-fields.ts';
 
 /** An activity that can be replaced: what `defineActivity` returns, or its function. @public */
 export type ReplaceableActivity<Input = never, Output = unknown> =
@@ -40,7 +42,7 @@ export type ActivityStandIn<Activity> =
  * // …
  * fakes.close();
  * ```
- * @throws SidecarError `ERR_CONFIGURATION` for an activity that is not registered, whose real code would run, and for
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for an activity that is not registered, whose real code would run, and for
  * code that is not a function. Nothing is replaced then.
  * @public
  */
@@ -59,8 +61,15 @@ export function replaceActivities<const Activities extends readonly (Replaceable
     for (const one of replaced) one.close();
   };
   try {
-    for (const [activity, run] of pairs)
+    for (const [index, pair] of pairs.entries()) {
+      if (!Array.isArray(pair))
+        throw invalidArgument(
+          `replacement ${index} is ${nameOfKind(pair)}: expected a pair, [activity, run]`,
+          `replacements.${index}`,
+        );
+      const [activity, run] = pair;
       replaced.push(workflows.replaceActivity(workflows.registeredActivity(activity), run));
+    }
   } catch (error) {
     close();
     throw error;

@@ -79,7 +79,7 @@ export class VirtualClock implements Clock {
    * @param by - such as `1m30s` or `3d`
    */
   async advance(by: Duration): Promise<void> {
-    const target = this.#now + parseDurationOption('advance', by);
+    const target = this.#now + parseDurationOption('advance', by, (problem) => invalidArgument(problem, 'by'));
     await quiet(this.#activities);
     for (let next = this.#next(target); next !== undefined; next = this.#next(target)) {
       this.#timers.delete(next);

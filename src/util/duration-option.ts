@@ -10,11 +10,11 @@ import { shown } from './shown.ts';
  * @public
  */
 export function parseDuration(text: string): number {
-  return parseDurationOption('the duration', text);
+  return parseDurationOption('the duration', text, (problem) => invalidArgument(problem, 'text'));
 }
 
 /**
- * The milliseconds of a duration, with fractions. `what` names the option.
+ * The milliseconds of a duration, with fractions. `what` names it: the option, unless `fail` knows its path.
  *
  * @param fail - makes the error. Default: `ERR_INVALID_ARGUMENT`
  * @throws SidecarError naming the value and what is expected.
@@ -26,7 +26,7 @@ export function parseDurationOption(
 ): number {
   const ms = readDuration(value);
   if (ms !== undefined && Number.isFinite(ms) && ms >= 0) return ms;
-  throw fail(`${what} is ${shown(value)}: expected ${DURATION_FORMS}`, what);
+  throw fail(`${what} is ${shown(value)}: expected ${DURATION_FORMS}`, `options.${what}`);
 }
 
 /** A field of options that has a duration, within bounds in milliseconds. */

@@ -20,7 +20,7 @@ export function checkFields(
   const problem = fieldsProblem(given, known, what);
   if (problem === undefined) return;
   const { message, argument } = problem;
-  throw new SidecarError(code, message, { argument: code === 'ERR_INVALID_ARGUMENT' ? argument : undefined });
+  throw new SidecarError(code, message, { argument });
 }
 
 /** A problem of options in words, and the path of what is wrong. */
@@ -43,11 +43,14 @@ export function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: 
 /**
  * Rejects a value that is not a function, which would fail on every call.
  *
- * @throws SidecarError `ERR_CONFIGURATION`.
+ * @param argument - its path
+ * @throws SidecarError `ERR_INVALID_ARGUMENT`.
  */
-export function checkFunction(given: unknown, what: string): void {
+export function checkFunction(given: unknown, what: string, argument: string): void {
   if (typeof given !== 'function')
-    throw new SidecarError('ERR_CONFIGURATION', `${what} is ${nameOfKind(given)}: expected a function`);
+    throw new SidecarError('ERR_INVALID_ARGUMENT', `${what} is ${nameOfKind(given)}: expected a function`, {
+      argument,
+    });
 }
 
 export function nameOfKind(given: unknown): string {

@@ -71,6 +71,11 @@ export const LIMIT: OptionField = field(
   (value) => value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && Number(value) >= 1),
   'a whole number of 1 or more, or Infinity',
 );
+/** Text by name, such as metadata. */
+export const TEXT_BY_NAME: OptionField = field(
+  (value) => nameOfKind(value) === 'an object' && Object.values(Object(value)).every((one) => typeof one === 'string'),
+  'an object of texts',
+);
 export const TEXTS: OptionField = field(isTexts, 'a list of texts');
 export const TEXTS_BY_APP: OptionField = field(
   (value) => nameOfKind(value) === 'an object' && Object.values(Object(value)).every(isTexts),
@@ -111,9 +116,14 @@ export function invalidArgument(message: string, argument?: string): SidecarErro
   return new SidecarError('ERR_INVALID_ARGUMENT', message, { argument });
 }
 
+/** For an argument of another name than `options`. */
+export function invalidIn(name: string): OptionError {
+  return (message, argument = name) => invalidArgument(message, argument.replace(/^options\b/, name));
+}
+
 /** For options of what is configured. */
-export function invalidConfiguration(message: string): SidecarError {
-  return new SidecarError('ERR_CONFIGURATION', message);
+export function invalidConfiguration(message: string, argument?: string): SidecarError {
+  return new SidecarError('ERR_CONFIGURATION', message, { argument });
 }
 
 export function isTexts(value: unknown): value is readonly string[] {

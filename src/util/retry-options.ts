@@ -92,7 +92,7 @@ export function checkRetry(
   if (problem !== undefined) throw fail(problem.message, problem.argument.replace('options', 'options.retry'));
   const { maxRetries = 0, delay = 0, maxDelay = 0, factor = 1, jitter = 0, retryIf } = retry;
   const wrong = (name: keyof RetryOptions, expected: string): Error =>
-    fail(`${what}.${name} is ${shown(retry[name])}: expected ${expected}`);
+    fail(`${what}.${name} is ${shown(retry[name])}: expected ${expected}`, `options.retry.${name}`);
   if (maxRetries !== 'unlimited' && !(Number.isSafeInteger(maxRetries) && maxRetries >= 0))
     throw wrong('maxRetries', MAX_RETRIES);
   if (!isDelay(delay)) throw wrong('delay', DURATION_FORMS);

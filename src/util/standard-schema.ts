@@ -64,14 +64,15 @@ export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
-/** @throws SidecarError `ERR_CONFIGURATION` for a value that is not a schema; `undefined` is fine. */
-export function checkSchema(schema: unknown, what: string): void {
+/** @throws SidecarError `ERR_INVALID_ARGUMENT` for an option that is not a schema; `undefined` is fine. */
+export function checkSchema(schema: unknown, option: string, what: string): void {
   if (schema === undefined) return;
   const standard = Object(schema)['~standard'] as { readonly validate?: unknown } | undefined;
   if (typeof standard?.validate === 'function') return;
   throw new SidecarError(
-    'ERR_CONFIGURATION',
-    `${what} is ${nameOfKind(schema)}: expected a schema of a library with Standard Schema, such as zod 3.24, valibot 1 or arktype 2`,
+    'ERR_INVALID_ARGUMENT',
+    `${option} in ${what} is ${nameOfKind(schema)}: expected a schema of a library with Standard Schema, such as zod 3.24, valibot 1 or arktype 2`,
+    { argument: `options.${option}` },
   );
 }
 

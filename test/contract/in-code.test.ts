@@ -420,10 +420,10 @@ describe('streaming subscriptions in code', () => {
 
   test.each<[what: string, name: string, options: object, code: string]>([
     ['an unknown pub/sub', 'nope', {}, 'ERR_PUBSUB_NOT_FOUND'],
-    ['concurrency 0', 'pubsub', { concurrency: 0 }, 'ERR_CONFIGURATION'],
-    ['negative retries', 'pubsub', { retry: { maxRetries: -1 } }, 'ERR_CONFIGURATION'],
-    ['a negative time-out', 'pubsub', { timeout: -1 }, 'ERR_CONFIGURATION'],
-    ['an endless time-out', 'pubsub', { timeout: Number.POSITIVE_INFINITY }, 'ERR_CONFIGURATION'],
+    ['concurrency 0', 'pubsub', { concurrency: 0 }, 'ERR_INVALID_ARGUMENT'],
+    ['negative retries', 'pubsub', { retry: { maxRetries: -1 } }, 'ERR_INVALID_ARGUMENT'],
+    ['a negative time-out', 'pubsub', { timeout: -1 }, 'ERR_INVALID_ARGUMENT'],
+    ['an endless time-out', 'pubsub', { timeout: Number.POSITIVE_INFINITY }, 'ERR_INVALID_ARGUMENT'],
   ])('%s is refused', async (_, name, options, code) => {
     await using world = await startWorld({ discovery: [] });
     await expect(world.sidecar.pubsub.subscribe(name, 'orders', () => undefined, options)).rejects.toMatchObject({

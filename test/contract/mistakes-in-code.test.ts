@@ -91,11 +91,11 @@ describe('a wrong argument in code', () => {
 
 describe.each<WireName>(['sidecar', 'dapr'])('the codes of jobs, on the wire of %s', (wire) => {
   test.each<[what: string, code: string, call: (sidecar: Sidecar) => Promise<unknown>]>([
-    ['a schedule', 'ERR_JOB_INVALID', ({ jobs }) => jobs.schedule('x', { schedule: '30 2 * * *' })],
-    ['a time', 'ERR_JOB_INVALID', ({ jobs }) => jobs.schedule('x', { dueTime: 'tomorrow' })],
-    ['neither', 'ERR_JOB_INVALID', ({ jobs }) => jobs.schedule('x', {})],
-    ['options that are none', 'ERR_JOB_INVALID', ({ jobs }) => jobs.schedule('x', undefined as never)],
-    ['no name', 'ERR_JOB_INVALID', ({ jobs }) => jobs.get('')],
+    ['a schedule', 'ERR_INVALID_ARGUMENT', ({ jobs }) => jobs.schedule('x', { schedule: '30 2 * * *' })],
+    ['a time', 'ERR_INVALID_ARGUMENT', ({ jobs }) => jobs.schedule('x', { dueTime: 'tomorrow' })],
+    ['neither', 'ERR_INVALID_ARGUMENT', ({ jobs }) => jobs.schedule('x', {})],
+    ['options that are none', 'ERR_INVALID_ARGUMENT', ({ jobs }) => jobs.schedule('x', undefined as never)],
+    ['no name', 'ERR_INVALID_ARGUMENT', ({ jobs }) => jobs.get('')],
     ['a name that is taken', 'ERR_JOB_EXISTS', ({ jobs }) => jobs.schedule('job', { dueTime: '1h' })],
     ['a job that is due', 'ERR_JOB_BUSY', ({ jobs }) => jobs.run('due')],
   ])('do not depend on it: %s is %s', async (_what, code, call) => {
@@ -107,7 +107,7 @@ describe.each<WireName>(['sidecar', 'dapr'])('the codes of jobs, on the wire of 
       () => undefined,
       (thrown: unknown) => thrown,
     );
-    expect(error).toMatchObject({ code, status: code === 'ERR_JOB_INVALID' ? 400 : 409 });
+    expect(error).toMatchObject({ code, status: code === 'ERR_INVALID_ARGUMENT' ? 400 : 409 });
     expect((error as Error).stack).toContain(HERE);
   });
 

@@ -302,7 +302,7 @@ describe('code that is no function is an error, and not one with every call', ()
   ])('%s', async (_what, call, code, message) => {
     const sidecar = await started();
     const refused = (async () => await call(sidecar, code as never))();
-    await expect(refused).rejects.toMatchObject({ code: 'ERR_CONFIGURATION', message });
+    await expect(refused).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT', message });
     expect(await sidecar.jobs.get('report')).toBeUndefined();
   });
 

@@ -118,7 +118,7 @@ describe('wrong retries are refused', () => {
     const [name] = Object.keys(retry);
     const [, expected = ''] = /^must be (.*?)(?:: actual.*)?$/.exec(problem) ?? [];
     await expect(sidecar.pubsub.subscribe('pubsub', 'orders', () => undefined, { retry })).rejects.toMatchObject({
-      code: 'ERR_CONFIGURATION',
+      code: 'ERR_INVALID_ARGUMENT',
       message: expect.stringMatching(new RegExp(`^options\\.retry\\.${name} is .*: expected ${expected}`)),
     });
   });

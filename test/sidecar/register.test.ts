@@ -86,7 +86,7 @@ describe('a subscription of before the start', () => {
       message: 'pubsub other is not found: expected pubsub',
     });
     await expect(pubsub.subscribe(orders, () => undefined, { concurrency: 0 })).rejects.toMatchObject({
-      code: 'ERR_CONFIGURATION',
+      code: 'ERR_INVALID_ARGUMENT',
     });
   });
 
@@ -157,7 +157,7 @@ describe('register', () => {
   ])('refuses %s', async (given, message) => {
     await using world = shop();
     expect(() => world.sidecar.register(given as never as Definition)).toThrow(
-      expect.objectContaining({ code: 'ERR_CONFIGURATION', message }),
+      expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT', message }),
     );
   });
 

@@ -135,7 +135,7 @@ export class ActorsService implements BlockService, ActorTurns {
     try {
       this.check({ actorType, actorId: '-' });
     } catch (cause) {
-      throw new SidecarError('ERR_CONFIGURATION', messageOf(cause), { cause });
+      throw new SidecarError('ERR_INVALID_ARGUMENT', messageOf(cause), { cause, argument: 'options.type' });
     }
     this.types.add(actorType, make({ apart, logger, states: () => this.#open.states, reminders, timers }));
   }

@@ -1,12 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { SidecarError } from '../../errors.ts';
+import { messageOf } from '../../errors.ts';
 import { EMPTY_BODY } from '../../http/message.ts';
 import { cancelTokenOfSignal, NEVER } from '../../util/cancel-token.ts';
 import { type Duration, msOf } from '../../util/duration.ts';
 import { duration } from '../../util/duration-option.ts';
 import { jsonTextOf } from '../../util/json-value.ts';
 import { checkFunction } from '../../util/known-fields.ts';
-import { checkOptions, field, invalidArgument, type OptionFields, SIGNAL, TEXT } from '../../util/option-fields.ts';
+import {
+  ANYTHING,
+  checkOptions,
+  field,
+  invalidArgument,
+  type OptionFields,
+  SIGNAL,
+  TEXT,
+} from '../../util/option-fields.ts';
 import { shown } from '../../util/shown.ts';
 import { inCode } from '../in-code.ts';
 import { Actor, type ActorClass, type ActorOf } from './actor.ts';
@@ -14,7 +22,7 @@ import type { ActorsService } from './actors-service.ts';
 import { CodeActors } from './hosting/code-actors.ts';
 import type { ActorReply } from './model/call.ts';
 import { DEFAULT_SETTINGS, DEFAULT_STACK_DEPTH } from './model/configuration.ts';
-import { checkMethod, checkTickName } from './model/names.ts';
+import { checkMethod } from './model/names.ts';
 import { Reminders } from './reminders/reminders.ts';
 import type { FoundActorValue } from './storage/actor-states.ts';
 
@@ -60,7 +68,11 @@ const OPTIONS: OptionFields<ActorOptions> = {
     'true, false, or an integer of 1 or more',
   ),
 };
-const CALL_OPTIONS: OptionFields<ActorCallOptions> = { signal: SIGNAL };
+const CALL_OPTIONS: OptionFields<ActorCallOptions & { readonly method: string; readonly body?: unknown }> = {
+  method: ANYTHING,
+  body: ANYTHING,
+  signal: SIGNAL,
+};
 
 /**
  * Virtual actors: objects with an identity and durable state, of which at most one is active at a time, over all hosts.
@@ -81,18 +93,15 @@ export class Actors {
     this.#service = service;
     this.reminders = new Reminders({
       service: service.reminders,
-      check: ({ name, ...address }) => {
-        service.check(address);
-        if (name !== undefined) checkTickName('reminder', name);
-      },
+      check: (address) => service.check(address),
     });
   }
 
   /**
    * Hosts the actors of a class. All hosts of an application have to register the same types.
    *
-   * @throws SidecarError `ERR_CONFIGURATION` once the sidecar has been started, for a type that is registered already,
-   * and for a wrong option.
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for a class that does not extend {@link Actor} and a wrong option;
+   * `ERR_CONFIGURATION` once the sidecar has been started, and for a type that is registered already.
    * @example
    * ```ts
    * class Counter extends Actor<{ count: number }> {
@@ -106,13 +115,13 @@ export class Actors {
    * ```
    */
   register<T extends Actor<object>>(actorClass: ActorClass<T>, options: ActorOptions = {}): void {
-    checkFunction(actorClass, 'the class of actors');
+    checkFunction(actorClass, 'the class of actors', 'actorClass');
     if (!(actorClass.prototype instanceof Actor))
-      throw new SidecarError(
-        'ERR_CONFIGURATION',
+      throw invalidArgument(
         `${shown(actorClass.name)} is not a class of actors: expected one that extends Actor`,
+        'actorClass',
       );
-    checkOptions('options of actors.register', options, OPTIONS);
+    checkOptions('options of actors.register', options, OPTIONS, invalidArgument);
     const { type = actorClass.name, idleTimeout, drainTimeout, reentrant = false } = options;
     const { idleTimeoutMs, drainTimeoutMs } = DEFAULT_SETTINGS;
     const depth = reentrant === true ? DEFAULT_STACK_DEPTH : reentrant || undefined;
@@ -142,6 +151,7 @@ export class Actors {
   /** An actor by the name of its type. */
   get<T extends object = Record<string, (...args: unknown[]) => Promise<unknown>>>(actor: string, id: string): T;
   get(actor: ActorClass | string, id: string): object {
+    if (typeof actor !== 'string') checkFunction(actor, 'the actor', 'actor');
     const actorType = typeof actor === 'string' ? actor : (this.#types.get(actor) ?? actor.name);
     const address = { actorType, actorId: id };
     return new Proxy(Object.freeze({}), {
@@ -165,9 +175,10 @@ export class Actors {
   async call<T = unknown>(
     type: string,
     id: string,
-    { method, body, signal }: { readonly method: string; readonly body?: unknown } & ActorCallOptions,
+    input: { readonly method: string; readonly body?: unknown } & ActorCallOptions,
   ): Promise<T> {
-    checkOptions('options of actors.call', { signal }, CALL_OPTIONS);
+    checkOptions('options of actors.call', input, CALL_OPTIONS, invalidArgument);
+    const { method, body, signal } = input;
     // The cast is the caller's word for what the actor answers.
     return parsed(await this.#call({ actorType: type, actorId: id }, method, { body, signal })) as T;
   }
@@ -177,15 +188,20 @@ export class Actors {
     method: string,
     { body, signal }: { readonly body: unknown; readonly signal?: AbortSignal | undefined },
   ): Promise<ActorReply> {
-    checkMethod(method);
     const text = body === undefined ? undefined : jsonOf(body);
-    return this.#service.call(address, {
+    const call = {
       ...{ method, search: '' },
       headers: text === undefined ? {} : { 'content-type': 'application/json' },
       body: text === undefined ? EMPTY_BODY : Buffer.from(text),
       chain: this.#chains.getStore(),
       cancel: signal === undefined ? NEVER : cancelTokenOfSignal(signal),
-    });
+    };
+    try {
+      checkMethod(method);
+      return await this.#service.call(address, call);
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 
   /**
@@ -227,7 +243,7 @@ function jsonOf(body: unknown): string {
   try {
     return jsonTextOf(body) ?? 'null';
   } catch (error) {
-    throw invalidArgument('arguments of the actor', `${String((error as Error).message)}`);
+    throw invalidArgument(`what the actor is called with ${messageOf(error)}`, 'body');
   }
 }
 

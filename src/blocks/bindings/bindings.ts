@@ -8,12 +8,13 @@ import { checkFunction } from '../../util/known-fields.ts';
 import {
   ANYTHING,
   checkOptions,
-  field,
   invalidArgument,
+  invalidIn,
   type OptionFields,
   required,
   SIGNAL,
   TEXT,
+  TEXT_BY_NAME,
 } from '../../util/option-fields.ts';
 import { shown } from '../../util/shown.ts';
 import { metadataFrom } from '../request-metadata.ts';
@@ -55,7 +56,7 @@ export interface BindingInput extends AsyncDisposable {
 const CALL_FIELDS: OptionFields<BindingCall> = {
   operation: required(TEXT),
   data: ANYTHING,
-  metadata: field(isTextsByName, 'an object of texts'),
+  metadata: TEXT_BY_NAME,
   signal: SIGNAL,
 };
 const HANDLER_FIELDS: OptionFields<BindingHandlerOptions> = { timeout: duration(1) };
@@ -89,8 +90,8 @@ export class Bindings {
    */
   async invoke(name: string, call: BindingCall): Promise<BindingReply> {
     if (typeof name !== 'string' || name === '')
-      throw invalidArgument(`the name of the binding is ${shown(name)}: expected a text that is not empty`);
-    checkOptions('the call of a binding', call, CALL_FIELDS, invalidArgument);
+      throw invalidArgument(`the name of the binding is ${shown(name)}: expected a text that is not empty`, 'name');
+    checkOptions('the call of a binding', call, CALL_FIELDS, invalidIn('call'));
     const { operation, metadata = {}, signal } = call;
     const invocation = { operation, data: dataOf(call), metadata: metadataFrom(Object.entries(metadata)) };
     const cancel = signal && cancelTokenOfSignal(signal);
@@ -102,33 +103,28 @@ export class Bindings {
    * first events may go to the application.
    *
    * @param name - the name of the component
-   * @throws SidecarError `ERR_CONFIGURATION` for a name that is not an input binding's or has a handler, unknown options,
-   * and a handler that is no function.
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for a name that is not an input binding's, unknown options, and a handler
+   * that is no function; `ERR_CONFIGURATION` for a binding that has a handler.
    * @example
    * ```ts
    * sidecar.bindings.on<{ id: number }>('orders-queue', (order, { signal }) => ship(order, signal));
    * ```
    */
   on<T = unknown>(name: string, handler: BindingHandler<T>, options: BindingHandlerOptions = {}): BindingInput {
-    checkFunction(handler, `the handler of binding ${shown(name)}`);
-    checkOptions(`options of binding ${shown(name)}`, options, HANDLER_FIELDS);
+    checkFunction(handler, `the handler of binding ${shown(name)}`, 'handler');
+    checkOptions(`options of binding ${shown(name)}`, options, HANDLER_FIELDS, invalidArgument);
     const attached = this.#service.on(name, { handler, timeLimitMs: msOf(options.timeout) ?? 0 });
     const close = async (): Promise<void> => attached[Symbol.dispose]();
     return { name, close, [Symbol.asyncDispose]: close };
   }
 }
 
-function isTextsByName(value: unknown): boolean {
-  return (
-    typeof value === 'object' && value !== null && Object.values(value).every((one: unknown) => typeof one === 'string')
-  );
-}
-
 function dataOf({ data }: BindingCall): Uint8Array {
   try {
     return Buffer.from(jsonTextOf(data) ?? 'null');
   } catch (cause) {
-    throw new SidecarError('ERR_INVALID_ARGUMENT', `data of the call of a binding ${messageOf(cause)}`, { cause });
+    const problem = `data of the call of a binding ${messageOf(cause)}`;
+    throw new SidecarError('ERR_INVALID_ARGUMENT', problem, { cause, argument: 'call.data' });
   }
 }
 

@@ -1,5 +1,7 @@
 import { type BindingDefinition, isUsedFor } from '../../components/binding.ts';
 import { SidecarError } from '../../errors.ts';
+import { invalidArgument } from '../../util/option-fields.ts';
+import { shown } from '../../util/shown.ts';
 import { didYouMean } from '../../util/suggest.ts';
 import type { BindingsServiceDeps, InvokeForAnswer, NamedBinding } from './bindings-deps.ts';
 import { type HandledInput, InputDelivery, type LastEvents } from './input-delivery.ts';
@@ -47,8 +49,9 @@ export class Inputs {
     const inputs = this.#deps.definitions.filter((definition) => isUsedFor(definition, 'input'));
     if (inputs.some((definition) => definition.name === name)) return;
     const known = inputs.map((definition) => definition.name);
-    const expected = known.length === 0 ? 'there is none' : `expected ${known.join(', ')}${didYouMean(name, known)}`;
-    throw new SidecarError('ERR_CONFIGURATION', `${JSON.stringify(name)} is not an input binding: ${expected}`);
+    const expected =
+      known.length === 0 ? 'there is none' : `expected ${known.join(', ')}${didYouMean(String(name), known)}`;
+    throw invalidArgument(`${shown(name)} is not an input binding: ${expected}`, 'name');
   }
 
   open(opened: readonly NamedBinding[]): void {

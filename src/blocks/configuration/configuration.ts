@@ -1,6 +1,13 @@
 import type { ConfigurationItem } from '../../components/configuration-store.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
-import { invalidArgument, isTexts } from '../../util/option-fields.ts';
+import {
+  BOOLEAN,
+  checkOptions,
+  invalidArgument,
+  isTexts,
+  type OptionFields,
+  SIGNAL,
+  TEXT_BY_NAME,
+} from '../../util/option-fields.ts';
 import { shown } from '../../util/shown.ts';
 import { ChangeQueue } from './change-queue.ts';
 import type { ConfigurationRequest, ConfigurationService } from './configuration-service.ts';
@@ -32,8 +39,8 @@ export interface ConfigurationChange {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-const READ_OPTIONS = fieldNames<ConfigurationReadOptions>({ metadata: true });
-const WATCH_OPTIONS = fieldNames<ConfigurationWatchingOptions>({ metadata: true, initial: true, signal: true });
+const READ_OPTIONS: OptionFields<ConfigurationReadOptions> = { metadata: TEXT_BY_NAME };
+const WATCH_OPTIONS: OptionFields<ConfigurationWatchingOptions> = { ...READ_OPTIONS, initial: BOOLEAN, signal: SIGNAL };
 
 /**
  * Configuration of the application, from Redis, PostgreSQL, a file, or stores of your own.
@@ -66,7 +73,7 @@ export class Configuration {
     keys: readonly string[] = [],
     options: ConfigurationReadOptions = {},
   ): Promise<Readonly<Record<string, ConfigurationItem>>> {
-    checkFields(options, READ_OPTIONS, 'options of get');
+    checkOptions('options of get', options, READ_OPTIONS, invalidArgument);
     return Object.fromEntries(await this.#service.get(store, requestOf(keys, options)));
   }
 
@@ -101,7 +108,7 @@ export class Configuration {
     keys: readonly string[],
     options: ConfigurationWatchingOptions,
   ): AsyncGenerator<ConfigurationChange, void, undefined> {
-    checkFields(options, WATCH_OPTIONS, 'options of watch');
+    checkOptions('options of watch', options, WATCH_OPTIONS, invalidArgument);
     const { initial = false, signal } = options;
     signal?.throwIfAborted();
     const onEnd = (): void => queue.end();

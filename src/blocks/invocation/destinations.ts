@@ -85,12 +85,14 @@ export class Destinations {
     if (clients === undefined)
       throw refused(
         'a URL is not allowed as a target: expected an application or an HTTP endpoint (options.invocation.urls)',
+        'target',
       );
     checkPath(url);
     const baseUrl = baseUrlOf(url);
     if (baseUrl === undefined)
       throw refused(
         `target ${shown(url.replace(/\/\/.*@/, '//…@'))} cannot be called: expected a URL without query, fragment and credentials`,
+        'target',
       );
     return new Service({
       name: url,

@@ -7,9 +7,12 @@ export function shown(text: string): string {
   return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 }
 
-/** The request cannot be forwarded; nothing was called. */
-export function refused(message: string): SidecarError {
-  return new SidecarError('ERR_DIRECT_INVOKE', message, { status: 400, reason: 'invalid' });
+/** The request cannot be forwarded; nothing was called. `argument`: what is wrong, of a call in code. */
+export function refused(
+  message: string,
+  argument: 'target' | 'path' | 'options.method' | 'options.headers' = 'path',
+): SidecarError {
+  return new SidecarError('ERR_DIRECT_INVOKE', message, { status: 400, reason: 'invalid', argument });
 }
 
 /** The requested feature is not supported. */

@@ -61,17 +61,19 @@ function checkFraming(headers: HeaderMap): void {
   const length = headers['content-length'];
   const coding = headers['transfer-encoding'];
   if (length !== undefined && (typeof length !== 'string' || !/^\d{1,15}$/.test(length)))
-    throw refused(`header content-length is ${shown(String(length))}: expected one number`);
+    throw refused(`header content-length is ${shown(String(length))}: expected one number`, 'options.headers');
   if (coding === undefined) return;
-  if (length !== undefined) throw refused('both content-length and transfer-encoding are there: expected one of them');
+  if (length !== undefined)
+    throw refused('both content-length and transfer-encoding are there: expected one of them', 'options.headers');
   if (String(coding).toLowerCase() !== 'chunked')
-    throw refused(`header transfer-encoding is ${shown(String(coding))}: expected chunked`);
+    throw refused(`header transfer-encoding is ${shown(String(coding))}: expected chunked`, 'options.headers');
 }
 
 function checkField(name: string, value: string | readonly string[]): void {
-  if (!NAME.test(name)) throw refused(`header name ${shown(name)} is none: expected a token in lower case`);
+  if (!NAME.test(name))
+    throw refused(`header name ${shown(name)} is none: expected a token in lower case`, 'options.headers');
   if (typeof value === 'string' ? NOT_IN_VALUE.test(value) : value.some((one) => NOT_IN_VALUE.test(one)))
-    throw refused(`header ${name} has a character that a header cannot have`);
+    throw refused(`header ${name} has a character that a header cannot have`, 'options.headers');
 }
 
 /** Whether the caller asks for another protocol; ignores the offer of HTTP/2 that some clients always make. */

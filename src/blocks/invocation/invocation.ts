@@ -21,7 +21,7 @@ import { setGracePeriod } from '../../util/grace-period.ts';
 import { checkFields, fieldNames, nameOfKind } from '../../util/known-fields.ts';
 import { Linked } from '../../util/linked.ts';
 import { nodeHttp } from '../../util/node-http.ts';
-import { invalidArgument } from '../../util/option-fields.ts';
+import { invalidArgument, SIGNAL } from '../../util/option-fields.ts';
 import { inCode } from '../in-code.ts';
 import type { CallAddress } from './address.ts';
 import type { Destination } from './destination.ts';
@@ -223,11 +223,12 @@ export class Invocation {
 
 /** Plain JavaScript may leave them out. */
 function checkArguments(target: unknown, path: unknown, { method, body }: InvocationInit): void {
-  if (typeof target !== 'string') throw refused(`the target is ${nameOfKind(target)}: expected an app ID or a URL`);
-  if (typeof path !== 'string') throw refused(`the path is ${nameOfKind(path)}: expected a text`);
+  if (typeof target !== 'string')
+    throw refused(`the target is ${nameOfKind(target)}: expected an app ID or a URL`, 'target');
+  if (typeof path !== 'string') throw refused(`the path is ${nameOfKind(path)}: expected a text`, 'path');
   if (method === undefined && body === undefined) return;
   if (typeof method !== 'string')
-    throw refused(`the HTTP method is ${nameOfKind(method)}: expected one such as "POST"`);
+    throw refused(`the HTTP method is ${nameOfKind(method)}: expected one such as "POST"`, 'options.method');
 }
 
 function checkInit(init: InvocationInit): void {
@@ -238,6 +239,18 @@ function checkInit(init: InvocationInit): void {
       'init',
     );
   checkFields(init, INIT_FIELDS, 'options of invoke');
+  const { signal, headers } = init;
+  const expected = signal === undefined ? undefined : SIGNAL.expected(signal);
+  if (expected !== undefined)
+    throw invalidArgument(
+      `signal in options of invoke is ${nameOfKind(signal)}: expected ${expected}`,
+      'options.signal',
+    );
+  if (headers !== undefined && nameOfKind(headers) !== 'an object')
+    throw invalidArgument(
+      `headers in options of invoke are ${nameOfKind(headers)}: expected an object of texts by name`,
+      'options.headers',
+    );
 }
 
 function checkMethod({ method, headers }: SidecarRequest): void {

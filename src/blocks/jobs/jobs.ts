@@ -7,14 +7,7 @@ import { msOf } from '../../util/duration.ts';
 import { eachOf } from '../../util/each-of.ts';
 import type { Jsonify } from '../../util/jsonify.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
-import {
-  checkOptions,
-  invalidArgument,
-  invalidConfiguration,
-  type OptionFields,
-  WELL_FORMED,
-  whole,
-} from '../../util/option-fields.ts';
+import { checkOptions, invalidArgument, type OptionFields, WELL_FORMED, whole } from '../../util/option-fields.ts';
 import { parseWith } from '../../util/standard-schema.ts';
 import { inCode } from '../in-code.ts';
 import type { FoundJob, JobService } from './job-service.ts';
@@ -73,7 +66,7 @@ export class Jobs {
    * Before the start this resolves at once; after it, when the job is kept. What cannot be understood is thrown, not
    * rejected: a definition of before the start never fails without notice.
    *
-   * @throws SidecarError `ERR_JOB_INVALID` for what cannot be understood, `ERR_CONFIGURATION` when the name or pattern has a
+   * @throws SidecarError `ERR_INVALID_ARGUMENT` for what cannot be understood, `ERR_CONFIGURATION` when the name or pattern has a
    * function already; 500 when the store fails.
    * @example
    * ```ts
@@ -83,7 +76,7 @@ export class Jobs {
    */
   register(job: JobDefinition): Promise<JobRegistration> {
     if (Object(job).kind !== 'job')
-      throw invalidConfiguration(`register was given ${nameOfKind(job)}: expected what defineJob returns`);
+      throw invalidArgument(`register was given ${nameOfKind(job)}: expected what defineJob returns`, 'job');
     const { name, options, handler } = job;
     const { schema, timeout, retry } = options;
     const fields = options.schedule === undefined ? undefined : this.#checked(name, options);
@@ -117,7 +110,7 @@ export class Jobs {
    * Schedules a job of a definition, whose function runs it. When this resolves the job is kept, on disk if the state
    * store is durable. Answers whether it was written: `false` when `ifExists` left the job that is there as it is.
    *
-   * @throws SidecarError `ERR_INVALID_DATA` for data that do not fit the schema; `ERR_JOB_INVALID` for what cannot be
+   * @throws SidecarError `ERR_INVALID_DATA` for data that do not fit the schema; `ERR_INVALID_ARGUMENT` for what cannot be
    * understood, `ERR_JOB_EXISTS` for a name that is taken when `ifExists` is `fail`, `ERR_JOB_STORE` when the store
    * fails.
    * @example
@@ -137,7 +130,7 @@ export class Jobs {
       const name = nameOfJob(job, id);
       const { schedule, schema, retry } = (job as JobDefinition).options;
       if (schedule !== undefined)
-        throw invalidArgument(`job ${JSON.stringify(name)} has a schedule of its own: run() runs it now`);
+        throw invalidArgument(`job ${JSON.stringify(name)} has a schedule of its own: run() runs it now`, 'job');
       const fields = this.#service.parser.parseOptions({ retry: keptRetry(retry), ...definedOnly(rest) });
       if (schema !== undefined) {
         const sent: unknown = fields.data === undefined ? undefined : JSON.parse(fields.data);
@@ -235,7 +228,7 @@ export class Jobs {
    * `dueAt` is now, and its failures are retried as the job's policy says. A job that runs once and has failed for good
    * runs from its first attempt.
    *
-   * @throws SidecarError `ERR_JOB_BUSY` when the job runs or is due already, `ERR_JOB_INVALID` for a bad name,
+   * @throws SidecarError `ERR_JOB_BUSY` when the job runs or is due already, `ERR_INVALID_ARGUMENT` for a bad name,
    * `ERR_JOB_STORE` when the store fails.
    * @example
    * ```ts

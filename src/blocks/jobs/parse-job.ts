@@ -72,7 +72,7 @@ export class JobParser {
     this.#rules = rules;
     this.#errors = errors;
     this.#problemOf = fieldsValidator(rules.maxCount);
-    const malformed = (problem: string): Error => errors.malformed(problem);
+    const malformed = (problem: string, argument?: string): Error => errors.malformed(problem, argument);
     this.#fieldRules = { lenientBodies: rules.lenientBodies, malformed };
   }
 
@@ -85,7 +85,7 @@ export class JobParser {
   parseBody(body: Buffer): JobFields {
     if (body.length === 0 && this.#rules.lenientBodies) return { ifExists: 'fail' };
     const json = parseJsonObject(body, (problem, cause) =>
-      this.#errors.malformed(`${problem}: expected a JSON object`, cause),
+      this.#errors.malformed(`${problem}: expected a JSON object`, undefined, cause),
     );
     const { name = null } = json.value;
     const given = pickFields(json.value, BODY_FIELDS, 'job', this.#fieldRules);
@@ -114,17 +114,21 @@ export class JobParser {
 
   /** Refuses unknown fields of options in code. Over HTTP they are ignored, as Dapr does. */
   #checkNames(options: JobOptions): void {
-    const malformed = (problem: string): Error => this.#errors.malformed(problem);
+    const malformed = (problem: string, argument?: string): Error => this.#errors.malformed(problem, argument);
     refuseFailurePolicy('the job', Object(options), malformed);
     checkOptions('the job', options, OPTIONS_IN_CODE, malformed);
     const { retry } = options;
     checkRetry(retry, 'retry', malformed);
     if (retry !== undefined && 'retryIf' in retry)
-      throw malformed('retry.retryIf is a function, which is not kept with a job: expected it in defineJob');
+      throw malformed(
+        'retry.retryIf is a function, which is not kept with a job: expected it in defineJob',
+        'options.retry.retryIf',
+      );
   }
 
   #dataText(data: unknown): string {
-    const refuse = (problem: string, cause?: unknown): Error => this.#errors.malformed(`data ${problem}`, cause);
+    const refuse = (problem: string, cause?: unknown): Error =>
+      this.#errors.malformed(`data ${problem}`, 'options.data', cause);
     return checkData(requiredJsonText(data, 'a value that JSON can hold', refuse));
   }
 
@@ -134,7 +138,7 @@ export class JobParser {
     if (isJsonObject(failurePolicy)) fields['failurePolicy'] = pickPolicy(failurePolicy, 'job', this.#fieldRules);
     if (repeats !== undefined) fields['repeats'] = numberIn(repeats, this.#fieldRules);
     const problem = this.#problemOf(fields);
-    if (problem !== undefined) throw this.#errors.malformed(problem);
+    if (problem !== undefined) throw this.#errors.malformed(problem, argumentOf(problem));
     return this.#withIfExists(fields);
   }
 
@@ -152,4 +156,9 @@ export class JobParser {
 /** Together with the rest of the job, the data has to fit into one stored value. */
 function checkData<T extends string | undefined>(text: T): T {
   return checkPayload(text, 'the data of the job');
+}
+
+/** A problem begins with the path of the field, such as `job.schedule`. */
+function argumentOf(problem: string): string {
+  return problem.replace(/^job((?:\.\w+)*).*$/s, 'options$1');
 }

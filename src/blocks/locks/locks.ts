@@ -1,5 +1,5 @@
 import type { UnlockOutcome } from '../../components/lock-store.ts';
-import { SidecarError } from '../../errors.ts';
+import { messageOf, SidecarError } from '../../errors.ts';
 import type { Duration } from '../../util/duration.ts';
 import { parseDurationOption } from '../../util/duration-option.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
@@ -73,7 +73,7 @@ export class Locks {
     const named = this.#service.find(store);
     const { clock, newId } = this.#service.deps;
     const owner = options.owner ?? newId();
-    checkNames({ resource, owner });
+    checkNames({ resource, owner }, 'options.owner');
     const expiryMs = expiryMsOf(options.ttl);
     // Before the call: the lock may be as old as that.
     const expiresAt = clock.now() + expiryMs;
@@ -98,7 +98,7 @@ export class Locks {
    */
   async unlock(store: string, resource: string, owner: string): Promise<UnlockOutcome> {
     const named = this.#service.find(store);
-    checkNames({ resource, owner });
+    checkNames({ resource, owner }, 'owner');
     return this.#service.unlock(named, { resource, owner });
   }
 
@@ -114,11 +114,12 @@ export class Locks {
 }
 
 /** @throws SidecarError `ERR_INVALID_ARGUMENT`. */
-function checkNames(name: LockName): void {
+function checkNames(name: LockName, owner: 'owner' | 'options.owner'): void {
   try {
     checkLockName(name);
   } catch (error) {
-    throw inCode(error, 'resource');
+    // The words of the API are resourceId and lockOwner.
+    throw inCode(error, messageOf(error).includes('lockOwner') ? owner : 'resource');
   }
 }
 

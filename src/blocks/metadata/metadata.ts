@@ -1,5 +1,7 @@
 import { SidecarError } from '../../errors.ts';
 import type { StateDurability } from '../../state/store.ts';
+import { invalidArgument } from '../../util/option-fields.ts';
+import { shown } from '../../util/shown.ts';
 import type { Wire } from '../../wire.ts';
 
 /** A loaded component. @public */
@@ -200,6 +202,11 @@ export class Metadata {
    * ```
    */
   set(name: string, value: string): void {
+    // In JavaScript it may be anything.
+    if (typeof name !== 'string')
+      throw invalidArgument(`the name of the attribute is ${shown(name)}: expected a text`, 'name');
+    if (typeof value !== 'string')
+      throw invalidArgument(`the value of attribute ${name} is ${shown(value)}: expected a text`, 'value');
     if (name === '')
       throw new SidecarError('ERR_NOT_FOUND', 'attribute name is empty: expected /v1.0/metadata/<attributeName>');
     if (Buffer.byteLength(value) > MAX_ATTRIBUTE_BYTES) {

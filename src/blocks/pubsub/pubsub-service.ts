@@ -5,11 +5,13 @@ import { SidecarError } from '../../errors.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { Expected, ExpectedOne } from '../../util/expected.ts';
+import { invalidArgument } from '../../util/option-fields.ts';
 import type { BlockService } from '../block-service.ts';
 import { componentContext } from '../component-context.ts';
 import { type Metadata, NO_METADATA } from '../request-metadata.ts';
 import { parseAppSubscriptions, REQUIRED_NAMES, withKnownNames } from './delivery/app-subscription.ts';
 import { AppSubscriptions } from './delivery/app-subscriptions.ts';
+import { argumentOf } from './delivery/argument-of.ts';
 import type { EventClass, MakeDeliver } from './delivery/code-handler.ts';
 import type { DeliveryDeps } from './delivery/delivery-deps.ts';
 import { limitProblem } from './delivery/limit-problem.ts';
@@ -133,18 +135,18 @@ export class PubSubService implements BlockService {
     return this.#sender.prepareInCommit(target, publishes, store);
   }
 
-  /** The component and name of a topic in code. @throws SidecarError `ERR_CONFIGURATION` when it must name the component */
+  /** The component and name of a topic in code. @throws SidecarError `ERR_INVALID_ARGUMENT` when it must name the component */
   destinationOf({ name: topic, pubsubName }: TopicDefinition): PublishDestination {
     if (pubsubName !== undefined) return { pubsubName, topic };
     const [only, ...others] = this.#deps.definitions;
     if (only !== undefined && others.length === 0) return { pubsubName: only.name, topic };
     const names = this.#deps.definitions.map(({ name }) => name);
     const given = JSON.stringify(topic);
-    throw new SidecarError(
-      'ERR_CONFIGURATION',
+    throw invalidArgument(
       only === undefined
         ? `topic ${given} cannot be used: there is no pub/sub component`
         : `topic ${given} names no pub/sub component and there are several, ${names.join(', ')}: expected defineTopic(${given}, { pubsub: … }) with one of them`,
+      'topic',
     );
   }
 
@@ -173,7 +175,7 @@ export class PubSubService implements BlockService {
 
   #specInCode(options: RouteSubscription): SubscriptionSpec {
     const spec = parseSubscription(options, 'STREAMING', this.#subscriber);
-    if ('problem' in spec) throw new SidecarError('ERR_CONFIGURATION', spec.problem);
+    if ('problem' in spec) throw invalidArgument(spec.problem, argumentOf(spec.problem));
     const { pubsubName, topic } = spec;
     const { appId, definitions } = this.#deps;
     const definition = definitions.find(({ name }) => name === pubsubName);
@@ -183,7 +185,7 @@ export class PubSubService implements BlockService {
     }
     if (!maySubscribe(topic, appId, definition.topics)) throw topicForbidden({ appId, pubsubName, topic });
     const limit = limitProblem(spec, definition);
-    if (limit !== undefined) throw new SidecarError('ERR_CONFIGURATION', limit);
+    if (limit !== undefined) throw invalidArgument(limit, argumentOf(limit));
     const problem = definition.topicProblem?.(topic, 'subscribe');
     if (problem !== undefined) throw subscribeFailed(spec, new Error(problem));
     return spec;

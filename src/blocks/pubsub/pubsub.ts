@@ -187,8 +187,8 @@ export class PubSub {
    * Data that do not fit the schema of the topic are dead-lettered with the reason, or dropped with an error in the log
    * where there is no dead-letter topic. Such a message is not delivered again.
    *
-   * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`; `ERR_PUBSUB_FORBIDDEN`; `ERR_CONFIGURATION` for invalid options, a
-   * handler that is not a function, or a second subscription to a topic in one group without `competing: true`, before
+   * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`; `ERR_PUBSUB_FORBIDDEN`; `ERR_INVALID_ARGUMENT` for invalid options and a
+   * handler that is not a function; `ERR_CONFIGURATION` for a second subscription to a topic in one group without `competing: true`, before
    * the start from `start()`; `ERR_PUBSUB_SUBSCRIBE` if the component cannot, for example because its broker does not
    * answer: a subscription of before the start is tried again instead.
    * @example
@@ -311,7 +311,7 @@ export class PubSub {
    * console.log(await sidecar.pubsub.redeliverAll({ topic: 'orders', reason: '503' }), 'are tried again');
    * ```
    */
-  redeliverAll(filter: DeadLettersFilter = {}, options: Pick<RedeliverOptions, 'to'> = {}): Promise<number> {
+  async redeliverAll(filter: DeadLettersFilter = {}, options: Pick<RedeliverOptions, 'to'> = {}): Promise<number> {
     return this.#deadLetters.redeliverAll(filter, options);
   }
 

@@ -1,7 +1,8 @@
 import type { QueueEntry } from '../../components/queue-access.ts';
 import { isApiError } from '../../errors.ts';
 import { eachOf } from '../../util/each-of.ts';
-import { ANYTHING, checkOptions, invalidArgument, type OptionFields } from '../../util/option-fields.ts';
+import { ANY_TEXT, checkOptions, invalidArgument, type OptionFields } from '../../util/option-fields.ts';
+import { inCode } from '../in-code.ts';
 import type { QueueRef } from './delivery/subscription-info.ts';
 import type { QueueOperations } from './operating/operations.ts';
 import type {
@@ -13,8 +14,8 @@ import type {
 } from './operating/queue-types.ts';
 
 const LIST_FIELDS: OptionFields<{ readonly pubsubName?: string | undefined; readonly topic?: string | undefined }> = {
-  pubsubName: ANYTHING,
-  topic: ANYTHING,
+  pubsubName: ANY_TEXT,
+  topic: ANY_TEXT,
 };
 const PAGE = 100;
 
@@ -50,7 +51,7 @@ export class Queues {
   ): Promise<readonly QueueInfo[]> {
     checkOptions('options of list', options, LIST_FIELDS, invalidArgument);
     this.#admit();
-    return this.operations.list(options.pubsubName, options.topic);
+    return await this.operations.list(options.pubsubName, options.topic);
   }
 
   /**
@@ -83,7 +84,7 @@ export class Queues {
    */
   async messagesPage(queue: QueueRef, options: QueuePageOptions = {}): Promise<QueuePage> {
     this.#admit();
-    return this.#ifThere(queue, { messages: [] }, () => this.operations.read(queue, options));
+    return await this.#ifThere(queue, { messages: [] }, () => this.operations.read(queue, options));
   }
 
   /**
@@ -93,7 +94,7 @@ export class Queues {
    */
   async message(queue: QueueRef, key: string): Promise<QueueEntry | undefined> {
     this.#admit();
-    return this.#ifThere(queue, undefined, () => this.operations.find(queue, key));
+    return await this.#ifThere(queue, undefined, () => this.operations.find(queue, key));
   }
 
   /**
@@ -113,7 +114,7 @@ export class Queues {
    */
   async redeliver(queue: QueueRef, selection: MessageSelection, options: RedeliverOptions = {}): Promise<number> {
     this.#admit();
-    return this.#ifThere(queue, 0, () => this.operations.redeliver(queue, selection, options));
+    return await this.#ifThere(queue, 0, () => this.operations.redeliver(queue, selection, options));
   }
 
   /**
@@ -129,7 +130,7 @@ export class Queues {
    */
   async discard(queue: QueueRef, selection: MessageSelection): Promise<number> {
     this.#admit();
-    return this.#ifThere(queue, 0, () => this.operations.discard(queue, selection));
+    return await this.#ifThere(queue, 0, () => this.operations.discard(queue, selection));
   }
 
   /**
@@ -138,8 +139,8 @@ export class Queues {
    * @returns how many were removed; 0 if there is no such queue
    * @throws SidecarError `ERR_QUEUE_BUSY`; see {@link Queues.redeliver}.
    */
-  purge(queue: QueueRef): Promise<number> {
-    return this.discard(queue, 'all');
+  async purge(queue: QueueRef): Promise<number> {
+    return await this.discard(queue, 'all');
   }
 
   /**
@@ -152,8 +153,8 @@ export class Queues {
    * await sidecar.pubsub.queues.pause({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
    * ```
    */
-  pause(queue: QueueRef): Promise<boolean> {
-    return this.#setPaused(queue, true);
+  async pause(queue: QueueRef): Promise<boolean> {
+    return await this.#setPaused(queue, true);
   }
 
   /**
@@ -161,8 +162,8 @@ export class Queues {
    *
    * @returns whether there is such a queue
    */
-  resume(queue: QueueRef): Promise<boolean> {
-    return this.#setPaused(queue, false);
+  async resume(queue: QueueRef): Promise<boolean> {
+    return await this.#setPaused(queue, false);
   }
 
   /**
@@ -176,7 +177,7 @@ export class Queues {
    */
   async addGroup(queue: QueueRef): Promise<boolean> {
     this.#admit();
-    return this.operations.addGroup(queue);
+    return await this.operations.addGroup(queue);
   }
 
   /**
@@ -191,12 +192,12 @@ export class Queues {
    */
   async removeGroup(queue: QueueRef): Promise<boolean> {
     this.#admit();
-    return this.operations.removeGroup(queue);
+    return await this.operations.removeGroup(queue);
   }
 
   async #setPaused(queue: QueueRef, isPaused: boolean): Promise<boolean> {
     this.#admit();
-    return this.#ifThere(queue, false, async () => {
+    return await this.#ifThere(queue, false, async () => {
       await this.operations.setPaused(queue, isPaused);
       return true;
     });
@@ -209,7 +210,8 @@ export class Queues {
     } catch (error) {
       const { pubsubName, topic, group } = queue ?? {};
       const isMissing = isApiError(error) && error.code === 'ERR_QUEUE_NOT_FOUND';
-      if (!isMissing || (await this.operations.list(pubsubName, topic)).some((one) => one.group === group)) throw error;
+      if (!isMissing || (await this.operations.list(pubsubName, topic)).some((one) => one.group === group))
+        throw inCode(error);
       return otherwise;
     }
   }

@@ -1,6 +1,5 @@
 import type { SecretValues } from '../../components/secret-store.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
-import { invalidArgument } from '../../util/option-fields.ts';
+import { checkOptions, invalidArgument, type OptionFields, TEXT_BY_NAME } from '../../util/option-fields.ts';
 import { shown } from '../../util/shown.ts';
 import type { SecretsService } from './secrets-service.ts';
 
@@ -12,7 +11,7 @@ export interface SecretReadOptions {
 
 type Metadata = Readonly<Record<string, string>>;
 
-const READ_OPTIONS = fieldNames<SecretReadOptions>({ metadata: true });
+const READ_OPTIONS: OptionFields<SecretReadOptions> = { metadata: TEXT_BY_NAME };
 
 /**
  * Secrets of the application, from files, environment variables, or stores of your own. What it may read is decided by
@@ -57,7 +56,7 @@ export class Secrets {
   }
 
   async #read<T>(options: SecretReadOptions, read: (metadata: Metadata) => Promise<T>): Promise<T> {
-    checkFields(options, READ_OPTIONS, 'options of secrets');
+    checkOptions('options of secrets', options, READ_OPTIONS, invalidArgument);
     return read(options.metadata ?? {});
   }
 }

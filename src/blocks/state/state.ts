@@ -4,7 +4,7 @@ import { isApiError, messageOf, SidecarError } from '../../errors.ts';
 import type { Duration } from '../../util/duration.ts';
 import { parseDurationOption } from '../../util/duration-option.ts';
 import { jsonTextOf } from '../../util/json-value.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
+import { checkFields, checkFunction, fieldNames } from '../../util/known-fields.ts';
 import { invalidArgument } from '../../util/option-fields.ts';
 import { shown } from '../../util/shown.ts';
 import { inCode } from '../in-code.ts';
@@ -227,6 +227,7 @@ export class State {
         `maxAttempts is ${shown(maxAttempts)}: expected a whole number of 1 or more`,
         'options.maxAttempts',
       );
+    checkFunction(change, 'the change of update', 'change');
     for (let attempt = 1; ; attempt++) {
       const item = await this.get<T>(storeName, key);
       const value = await change(item?.value, item);

@@ -1,7 +1,8 @@
+import { checkOptions, invalidArgument } from '../../util/option-fields.ts';
 import { textOfValue } from './model/payload.ts';
 import { inBulk, NOT_OVER, OVER, type WorkflowBulkOptions, type WorkflowBulkResult } from './operations/bulk.ts';
 import type { WorkflowListOptions, WorkflowPage } from './operations/list.ts';
-import type { WorkflowRerunOptions } from './operations/rerun.ts';
+import { RERUN_FIELDS, type WorkflowRerunOptions } from './operations/rerun.ts';
 import type { WorkflowService } from './workflow-service.ts';
 
 /** What is done to many workflows at once: part of {@link Workflows}. @public */
@@ -68,6 +69,7 @@ export class WorkflowBulk {
     filter: WorkflowBulkOptions,
     options: Pick<WorkflowRerunOptions, 'from'> = {},
   ): Promise<WorkflowBulkResult> {
+    checkOptions('options of rerunAll', options, { from: RERUN_FIELDS.from }, invalidArgument);
     const statuses = options.from === 'failure' ? (['FAILED'] as const) : OVER;
     return inBulk(filter, { statuses, ...this.#bulk, act: (id) => this.service.rerun(id, options) });
   }

@@ -1,4 +1,6 @@
 import { SidecarError } from '../../errors.ts';
+import { invalidArgument } from '../../util/option-fields.ts';
+import { inCode } from '../in-code.ts';
 import {
   type EventData,
   type EventDefinition,
@@ -121,10 +123,7 @@ export class WorkflowRun<Input = unknown, Output = unknown, Status = unknown> {
   #stateOf(view: InstanceView): WorkflowState<Input, Output, Status> {
     if (this.#name === undefined || view.name === this.#name) return stateOf(view);
     const [id, name, expected] = [this.instanceId, view.name, this.#name].map((text) => JSON.stringify(text));
-    throw new SidecarError(
-      'ERR_INVALID_ARGUMENT',
-      `the instance ${id} runs the workflow ${name}: expected ${expected}`,
-    );
+    throw invalidArgument(`the instance ${id} runs the workflow ${name}: expected ${expected}`, 'workflow');
   }
 
   /**
@@ -136,7 +135,11 @@ export class WorkflowRun<Input = unknown, Output = unknown, Status = unknown> {
   /** Gives the event of a name to the instance. */
   raise(event: string, data?: unknown): Promise<void>;
   async raise(event: EventOrName, data?: unknown): Promise<void> {
-    return this.#service.raiseEvent(this.instanceId, nameOfEvent(event), await textOfEvent(event, data));
+    try {
+      return await this.#service.raiseEvent(this.instanceId, nameOfEvent(event), await textOfEvent(event, data));
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 
   /**

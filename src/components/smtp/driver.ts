@@ -1,5 +1,5 @@
+import { SidecarError } from '../../errors.ts';
 import { loadPackage } from '../../util/load-package.ts';
-import { invalidConfiguration } from '../../util/option-fields.ts';
 
 /** An address with the name to show, which may be empty. */
 export interface MailAddress {
@@ -39,5 +39,5 @@ export interface MailModule {
  */
 export function loadNodemailer(name = 'nodemailer'): Promise<MailModule> {
   const wanted = { name, version: '10', neededBy: 'The component of type bindings.smtp' };
-  return loadPackage(wanted, invalidConfiguration);
+  return loadPackage(wanted, (message, cause) => new SidecarError('ERR_CONFIGURATION', message, { cause }));
 }

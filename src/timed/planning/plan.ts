@@ -14,7 +14,7 @@ export interface PlanErrors {
   /** For a job with neither schedule nor due time. */
   scheduleEmpty(): Error;
   /** For a job that can never run as it was set. */
-  invalidTimes(problem: string, cause?: unknown): Error;
+  invalidTimes(problem: string, field: 'schedule' | 'repeats' | 'dueTime' | 'ttl' | 'retry', cause?: unknown): Error;
 }
 
 /** How the times of a job are read. */
@@ -51,7 +51,7 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
   const startAt = dueAt === undefined || (dueAt < now && !rules.times.keepsPastDueTime) ? now : dueAt;
   const nextAt = schedule?.next(startAt, startAt);
   if (schedule !== undefined && nextAt === undefined)
-    throw errors.invalidTimes(`schedule ${JSON.stringify(scheduleText)} never comes due`);
+    throw errors.invalidTimes(`schedule ${JSON.stringify(scheduleText)} never comes due`, 'schedule');
   const base = rules.times.ttlFromDueTime ? (dueAt ?? now) : now;
   const expiresAt = ttl === undefined ? undefined : readInstant('ttl', ttl, base, errors);
   if (expiresAt !== undefined && dueAt !== undefined) checkOrder(fields, expiresAt, dueAt, rules);
@@ -86,33 +86,36 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
 /** Applies to new jobs only: earlier releases have stored longer schedules. */
 function readSchedule(text: string, repeats: number | undefined, { schedules, errors, times }: PlanRules): Schedule {
   if (text.length > MAX_SCHEDULE_LENGTH)
-    throw errors.invalidTimes(`schedule has ${text.length} characters: expected at most ${MAX_SCHEDULE_LENGTH}`);
+    throw errors.invalidTimes(
+      `schedule has ${text.length} characters: expected at most ${MAX_SCHEDULE_LENGTH}`,
+      'schedule',
+    );
   try {
     // Without an end, an interval of zero would never rest.
     return times.zeroIntervalIsNow && repeats !== undefined ? schedules.getStored(text) : schedules.get(text);
   } catch (error) {
-    throw errors.invalidTimes(`schedule ${JSON.stringify(text)}: ${messageOf(error)}`, error);
+    throw errors.invalidTimes(`schedule ${JSON.stringify(text)}: ${messageOf(error)}`, 'schedule', error);
   }
 }
 
 function refuseWithoutSchedule({ repeats, ttl }: JobFields, errors: PlanErrors): void {
   if (repeats !== undefined && repeats > 1)
-    throw errors.invalidTimes(`repeats is ${repeats} without a schedule: expected 1, or a schedule`);
+    throw errors.invalidTimes(`repeats is ${repeats} without a schedule: expected 1, or a schedule`, 'repeats');
   if (ttl !== undefined)
-    throw errors.invalidTimes(`ttl ${JSON.stringify(ttl)} without a schedule: expected a schedule`);
+    throw errors.invalidTimes(`ttl ${JSON.stringify(ttl)} without a schedule: expected a schedule`, 'ttl');
 }
 
 function checkPolicy({ failurePolicy }: JobFields, errors: PlanErrors): void {
   const problem = policyProblem(failurePolicy);
-  if (problem !== undefined) throw errors.invalidTimes(problem);
+  if (problem !== undefined) throw errors.invalidTimes(problem, 'retry');
 }
 
-function readInstant(field: string, text: string, base: number, errors: PlanErrors): number {
+function readInstant(field: 'dueTime' | 'ttl', text: string, base: number, errors: PlanErrors): number {
   const at = parsePointInTime(text, base);
   if (at !== undefined) return at;
   const expected =
     'an instant in RFC 3339, a Go duration such as 1h30m, or an ISO 8601 duration such as P1D; in the years 0 to 9999';
-  throw errors.invalidTimes(`${field} ${JSON.stringify(text)} cannot be read: expected ${expected}`);
+  throw errors.invalidTimes(`${field} ${JSON.stringify(text)} cannot be read: expected ${expected}`, field);
 }
 
 function checkOrder({ ttl = '', dueTime = '' }: JobFields, expiresAt: number, dueAt: number, rules: PlanRules): void {
@@ -122,5 +125,6 @@ function checkOrder({ ttl = '', dueTime = '' }: JobFields, expiresAt: number, du
   const [end, due] = [formatInstant(expiresAt), formatInstant(dueAt)];
   throw rules.errors.invalidTimes(
     `ttl ${JSON.stringify(ttl)} ends at ${end}: expected after dueTime ${JSON.stringify(dueTime)}, which is ${due}`,
+    'ttl',
   );
 }

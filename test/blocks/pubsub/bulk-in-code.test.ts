@@ -206,7 +206,7 @@ test.each<[SubscribeBulkOptions, string]>([
 ])('%j is an error', async (options, message) => {
   await using world = await new TestSidecar({ components: [memoryPubSub('pubsub')] }).start();
   await expect(world.sidecar.pubsub.subscribeBulk(numbers, () => undefined, options)).rejects.toMatchObject({
-    code: 'ERR_CONFIGURATION',
+    code: 'ERR_INVALID_ARGUMENT',
     message: expect.stringContaining(message) as string,
   });
   const noFunction = world.sidecar.pubsub.subscribeBulk(numbers, 'fn' as never);

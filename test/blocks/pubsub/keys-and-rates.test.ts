@@ -292,7 +292,7 @@ describe('wrong options', () => {
   ])('%j', async (options, message) => {
     await using world = await new TestSidecar({ components: [memoryPubSub('pubsub')] }).start();
     await expect(world.sidecar.pubsub.subscribe(texts, () => undefined, options)).rejects.toMatchObject({
-      code: 'ERR_CONFIGURATION',
+      code: 'ERR_INVALID_ARGUMENT',
       message: expect.stringContaining(message) as string,
     });
   });
@@ -327,6 +327,6 @@ describe('a component that cannot keep them', () => {
     const error: unknown = await sidecar.pubsub
       .subscribe('broker', 'texts', () => undefined, options)
       .catch((e: unknown) => e);
-    expect(isSidecarError(error) && [error.code, error.message]).toEqual(['ERR_CONFIGURATION', problem(limit)]);
+    expect(isSidecarError(error) && [error.code, error.message]).toEqual(['ERR_INVALID_ARGUMENT', problem(limit)]);
   });
 });

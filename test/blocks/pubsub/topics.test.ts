@@ -195,7 +195,7 @@ describe('the component of a topic', () => {
   ])('must be given if there is not exactly one: %j', async (names, message) => {
     await using world = await new TestSidecar({ components: names.map((name) => memoryPubSub(name)) }).start();
     const orders = defineTopic<number>('orders');
-    const problem = { code: 'ERR_CONFIGURATION', message };
+    const problem = { code: 'ERR_INVALID_ARGUMENT', message };
     expect(await refusal(world.sidecar.pubsub.publish(orders, 1))).toEqual(problem);
     expect(await refusal(world.sidecar.pubsub.subscribe(orders, () => undefined))).toEqual(problem);
   });
@@ -220,7 +220,7 @@ test.each<[string, () => unknown, string]>([
     'schema in options of topic "orders" is an object: expected a schema of a library with Standard Schema, such as zod 3.24, valibot 1 or arktype 2',
   ],
 ])('defineTopic refuses %s', (_, define, message) => {
-  expect(define).toThrow(expect.objectContaining({ code: 'ERR_CONFIGURATION', message }));
+  expect(define).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT', message }));
 });
 
 test('an object that is no topic is refused', async () => {

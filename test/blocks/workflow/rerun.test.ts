@@ -255,7 +255,7 @@ describe('rerun is refused', () => {
     ['one', { from: 99 }, 'ERR_INVALID_ARGUMENT', 400, 'workflow "one" has no action 99: expected one from 1 to 6'],
     ['one', { from: 2, input: 'b' }, 'ERR_INVALID_ARGUMENT', 400, 'there is an input'],
     ['one', { form: 'start' }, 'ERR_INVALID_ARGUMENT', 400, 'unknown field "form"'],
-    ['one', { instanceId: 'a b' }, 'ERR_INSTANCE_ID_INVALID', 400, '"a b"'],
+    ['one', { instanceId: 'a b' }, 'ERR_INVALID_ARGUMENT', 400, '"a b"'],
     [
       'open',
       { from: 'failure' },

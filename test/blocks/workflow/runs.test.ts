@@ -128,7 +128,7 @@ describe('the run of an instance that exists', () => {
   test.each([undefined, 5, double])('needs an ID: %s is none', async (id) => {
     await using world = await withOne();
     expect(() => world.sidecar.workflows.run(id as never)).toThrow(
-      expect.objectContaining({ code: 'ERR_INSTANCE_ID_INVALID' }),
+      expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' }),
     );
   });
 });

@@ -72,14 +72,14 @@ describe('an instance ID', () => {
     async (operation) => {
       const error = await errorOf((workflows) => workflows[operation]?.());
       const message = 'workflow instance ID is undefined: expected a string of letters, digits, _ and -';
-      expect(error).toMatchObject({ code: 'ERR_INSTANCE_ID_INVALID', message });
+      expect(error).toMatchObject({ code: 'ERR_INVALID_ARGUMENT', message });
     },
   );
 
   test('that is a number in a start', async () => {
     const error = await errorOf((workflows) => workflows['start']?.('echo', 1, { instanceId: 5 }));
     const message = 'workflow instance ID is 5: expected a string of letters, digits, _ and -';
-    expect(error).toMatchObject({ code: 'ERR_INSTANCE_ID_INVALID', message });
+    expect(error).toMatchObject({ code: 'ERR_INVALID_ARGUMENT', message });
   });
 });
 
@@ -97,7 +97,7 @@ describe('a start', () => {
   test('of nothing', async () => {
     const error = await errorOf((workflows) => workflows['start']?.(undefined));
     const message = 'the workflow is undefined: expected its name, its function or its definition';
-    expect(error).toMatchObject({ code: 'ERR_CONFIGURATION', message });
+    expect(error).toMatchObject({ code: 'ERR_INVALID_ARGUMENT', message });
   });
 });
 

@@ -52,12 +52,18 @@ export function checkStateKey({ actorType, actorId }: ActorAddress, key: string)
 function checkText(what: string, text: string, maxBytes: number): void {
   // Plain JavaScript may give anything.
   if (typeof text !== 'string') throw refused(what, text, 'a text');
-  if (text === '') throw new SidecarError('ERR_BAD_REQUEST', `${what} is empty`);
+  if (text === '') throw new SidecarError('ERR_BAD_REQUEST', `${what} is empty`, { argument: argumentOf(what) });
   if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes)
     throw refused(what, text, `at most ${maxBytes} bytes`);
   if (!text.isWellFormed()) throw refused(what, text, 'text without unpaired surrogates');
 }
 
 function refused(what: string, value: string, expected: string): SidecarError {
-  return new SidecarError('ERR_BAD_REQUEST', `${what} is ${shown(value)}: expected ${expected}`);
+  const problem = `${what} is ${shown(value)}: expected ${expected}`;
+  return new SidecarError('ERR_BAD_REQUEST', problem, { argument: argumentOf(what) });
+}
+
+/** The last word of what is checked names the argument in code: `type`, `id`, `name`, `method`, `key`. */
+function argumentOf(what: string): string {
+  return what.slice(what.lastIndexOf(' ') + 1).toLowerCase();
 }

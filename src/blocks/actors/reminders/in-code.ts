@@ -136,12 +136,15 @@ export function reminderFieldsOf(
   const malformed = malformedIn('reminder');
   checkRetry(retry, 'retry', malformed);
   if (retry !== undefined && 'retryIf' in retry)
-    throw malformed('retry.retryIf is a function, which is not kept with a reminder: expected it to be left out');
+    throw malformed(
+      'retry.retryIf is a function, which is not kept with a reminder: expected it to be left out',
+      'options.retry.retryIf',
+    );
   return { ...fields, failurePolicy: retry && policyOf(retry) };
 }
 
-function malformedIn(kind: Kind): (problem: string, cause?: unknown) => Error {
-  return (problem, cause) => malformedTick(kind, problem, cause);
+function malformedIn(kind: Kind): (problem: string, argument?: string, cause?: unknown) => Error {
+  return (problem, argument, cause) => malformedTick(kind, problem, { argument, cause });
 }
 
 function checkedFields<T extends ActorTimerOptions>(
@@ -152,11 +155,12 @@ function checkedFields<T extends ActorTimerOptions>(
 ): TimerFields {
   const malformed = malformedIn(kind);
   checkTickName(kind, name);
-  checkOptions(`the ${kind}`, options, known, (problem) => malformed(problem));
+  checkOptions(`the ${kind}`, options, known, malformed);
   const { dueTime, period, repeats, ttl, data } = options;
   if (repeats !== undefined && (period === undefined || /^R/.test(String(period))))
     throw malformed(
       `repeats is ${repeats}, and period ${shown(period)}: expected a duration without a count beside it`,
+      'options.repeats',
     );
   return {
     dueTime: textIfGiven(timeText(dueTime)),
@@ -172,9 +176,13 @@ function textIfGiven(value: unknown): string | undefined {
   return value === undefined ? undefined : String(value);
 }
 
-function dataText(kind: Kind, data: unknown, malformed: (problem: string, cause?: unknown) => Error): string {
+function dataText(
+  kind: Kind,
+  data: unknown,
+  malformed: (problem: string, argument?: string, cause?: unknown) => Error,
+): string {
   const text = requiredJsonText(data, 'a value that JSON can hold', (problem, cause) =>
-    malformed(`data ${problem}`, cause),
+    malformed(`data ${problem}`, 'options.data', cause),
   );
   return checkPayload(text, `the data of the ${kind}`);
 }

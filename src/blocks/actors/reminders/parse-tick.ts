@@ -1,4 +1,4 @@
-import { SidecarError } from '../../../errors.ts';
+import { SidecarError, type SidecarErrorOptions } from '../../../errors.ts';
 import { type FieldRules, pickFields, pickPolicy, policySchema } from '../../../timed/policy-fields.ts';
 import { isJsonObject, type JsonObject, jsonMembers, parseJsonObject } from '../../../util/json-text.ts';
 import { checkPayload } from '../../../util/payload-limit.ts';
@@ -26,8 +26,12 @@ const REMINDER_FIELDS = [...[['dueTime'], ['period'], ['ttl'], ['overwrite']], [
 ][];
 
 /** @throws SidecarError `ERR_MALFORMED_REQUEST`. */
-export function malformedTick(kind: 'reminder' | 'timer', problem: string, cause?: unknown): SidecarError {
-  return new SidecarError('ERR_MALFORMED_REQUEST', `${kind} is malformed: ${problem}`, { cause });
+export function malformedTick(
+  kind: 'reminder' | 'timer',
+  problem: string,
+  { cause, argument }: Pick<SidecarErrorOptions, 'cause' | 'argument'> = {},
+): SidecarError {
+  return new SidecarError('ERR_MALFORMED_REQUEST', `${kind} is malformed: ${problem}`, { cause, argument });
 }
 
 /**
@@ -75,7 +79,7 @@ export class TickParser {
 
   #read(kind: 'reminder' | 'timer', body: Buffer): { readonly value: JsonObject; readonly data: string | undefined } {
     const { text, value } = parseJsonObject(body, (problem, cause) =>
-      malformedTick(kind, `${problem}: expected a JSON object`, cause),
+      malformedTick(kind, `${problem}: expected a JSON object`, { cause }),
     );
     const { keysInAnyCase } = this.#wire;
     const isData = (key: string): boolean => (keysInAnyCase ? key.toLowerCase() : key) === 'data';

@@ -9,12 +9,14 @@ import { shown } from '../../../util/shown.ts';
 import type { TimerFields } from './fields.ts';
 import type { Period, Periods } from './period.ts';
 
+/** Makes the error for a field that cannot be as it was set. */
+export type RefuseTick = (problem: string, field: 'dueTime' | 'period' | 'ttl' | 'retry', cause?: unknown) => Error;
+
 /** The inputs of planning, besides the fields. */
 export interface PlanTickRules {
   readonly periods: Periods;
   readonly now: number;
-  /** Makes the error for what cannot be as it was set. */
-  readonly refuse: (problem: string, cause?: unknown) => Error;
+  readonly refuse: RefuseTick;
 }
 
 /** What is planned: the times, and for a reminder its failure policy. */
@@ -32,13 +34,13 @@ export function planTick(name: string, fields: PlannedFields, rules: PlanTickRul
   const [dueTime, period, ttl] = [fields.dueTime, fields.period, fields.ttl].map(unlessEmpty);
   const repeated = period === undefined ? undefined : readPeriod(period, rules);
   const problem = policyProblem(policy);
-  if (problem !== undefined) throw refuse(problem);
+  if (problem !== undefined) throw refuse(problem, 'retry');
   // One in the past is due at once, and has missed nothing.
   const dueAt = dueTime === undefined ? now : Math.max(now, readInstant('dueTime', dueTime, now, rules));
   const endsAt = ttl === undefined ? undefined : readInstant('ttl', ttl, dueAt, rules);
   if (endsAt !== undefined && endsAt < dueAt) {
     const ends = `ttl ${shown(ttl)} ends at ${formatInstant(endsAt)}`;
-    throw refuse(`${ends}: expected not before the first due instant, which is ${formatInstant(dueAt)}`);
+    throw refuse(`${ends}: expected not before the first due instant, which is ${formatInstant(dueAt)}`, 'ttl');
   }
   const job: StoredJob = {
     ...{
@@ -67,14 +69,14 @@ function readPeriod(text: string, { periods, refuse }: PlanTickRules): Period {
   try {
     return periods.get(text);
   } catch (error) {
-    throw refuse(`period ${shown(text)}: ${messageOf(error)}`, error);
+    throw refuse(`period ${shown(text)}: ${messageOf(error)}`, 'period', error);
   }
 }
 
 /** Unlike those of jobs, an instant has an offset. */
-function readInstant(field: string, text: string, base: number, { refuse }: PlanTickRules): number {
+function readInstant(field: 'dueTime' | 'ttl', text: string, base: number, { refuse }: PlanTickRules): number {
   const isKnown = parseInstant(text) !== undefined || isDuration(text);
   const at = isKnown ? parsePointInTime(text, base) : undefined;
-  if (at === undefined) throw refuse(`${field} ${shown(text)} cannot be read: expected ${POINT_IN_TIME}`);
+  if (at === undefined) throw refuse(`${field} ${shown(text)} cannot be read: expected ${POINT_IN_TIME}`, field);
   return at;
 }

@@ -19,7 +19,7 @@ import { type ReminderOperation, reminderExists, reminderFailed, reminderRuns } 
 import type { ReminderFields } from './fields.ts';
 import { malformedTick } from './parse-tick.ts';
 import { Periods } from './period.ts';
-import { planTick } from './plan-tick.ts';
+import { planTick, type RefuseTick } from './plan-tick.ts';
 import { reminderLayout, shardKeyOf, type TickName, textOf, tickNameOf } from './reminder-name.ts';
 import { ReminderTicks } from './reminder-ticks.ts';
 
@@ -182,7 +182,8 @@ export class ReminderService implements BlockService {
 
   /** Decides when a reminder of a turn is due, and when it ends. @throws SidecarError `ERR_MALFORMED_REQUEST` */
   plan(name: TickName, fields: Omit<ReminderFields, 'overwrite'>): PlannedJob {
-    const refuse = (problem: string, cause?: unknown): Error => malformedTick('reminder', problem, cause);
+    const refuse: RefuseTick = (problem, field, cause) =>
+      malformedTick('reminder', problem, { argument: `options.${field}`, cause });
     return planTick(textOf(name), fields, { periods: this.periods, now: this.#now, refuse });
   }
 

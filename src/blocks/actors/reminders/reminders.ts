@@ -1,6 +1,7 @@
 import { eachOf } from '../../../util/each-of.ts';
 import { checkOptions, invalidArgument, type OptionFields, WELL_FORMED, whole } from '../../../util/option-fields.ts';
 import { inCode } from '../../in-code.ts';
+import { checkTickName } from '../model/names.ts';
 import { type ActorReminder, type ActorReminderInfo, reminderInfo, reminderWithData } from './reminder-info.ts';
 import type { TickName } from './reminder-name.ts';
 import type { FoundReminder, ReminderService } from './reminder-service.ts';
@@ -37,8 +38,8 @@ const LIST_FIELDS: OptionFields<ReminderListOptions> = {
 /** The dependencies of {@link Reminders}. */
 export interface RemindersDeps {
   readonly service: ReminderService;
-  /** Checks the names of an actor and of a reminder of it. */
-  readonly check: (name: Omit<TickName, 'name'> & { readonly name?: string | undefined }) => void;
+  /** Checks the names of an actor. */
+  readonly check: (actor: Omit<TickName, 'name'>) => void;
 }
 
 /**
@@ -150,7 +151,8 @@ export class Reminders {
     work: (service: ReminderService, name: TickName) => Promise<T>,
   ): Promise<T> {
     try {
-      this.#deps.check({ actorType, actorId, name });
+      this.#deps.check({ actorType, actorId });
+      checkTickName('reminder', name);
       return await work(this.#deps.service, { actorType, actorId, name });
     } catch (error) {
       throw inCode(error);

@@ -16,7 +16,7 @@ import type { ActorTurns, TickOutcome } from '../model/tick.ts';
 import type { TimerFields } from './fields.ts';
 import { malformedTick, TickParser } from './parse-tick.ts';
 import { Periods } from './period.ts';
-import { planTick } from './plan-tick.ts';
+import { planTick, type RefuseTick } from './plan-tick.ts';
 import { type TickName, textOf } from './reminder-name.ts';
 import { tickBody } from './render-tick.ts';
 import { runInTurn } from './run-in-turn.ts';
@@ -100,7 +100,8 @@ export class TimerService {
 
   /** Decides when a timer is due. @throws SidecarError `ERR_MALFORMED_REQUEST` */
   plan(name: TickName, fields: TimerFields): PlannedTimer {
-    const refuse = (problem: string, cause?: unknown): Error => malformedTick('timer', problem, cause);
+    const refuse: RefuseTick = (problem, field, cause) =>
+      malformedTick('timer', problem, { argument: `options.${field}`, cause });
     const now = Math.floor(this.#deps.clock.now());
     const { callback = '' } = fields;
     return { name, callback, ...planTick(textOf(name), fields, { periods: this.#periods, now, refuse }) };

@@ -1,4 +1,4 @@
-import { SidecarError } from '../../../errors.ts';
+import type { SidecarError } from '../../../errors.ts';
 import type { Duration } from '../../../util/duration.ts';
 import { duration } from '../../../util/duration-option.ts';
 import type { JsonInput, Jsonify } from '../../../util/jsonify.ts';
@@ -6,7 +6,7 @@ import { checkFunction } from '../../../util/known-fields.ts';
 import {
   ANYTHING,
   checkOptions,
-  invalidConfiguration,
+  invalidArgument,
   type OptionError,
   type OptionFields,
 } from '../../../util/option-fields.ts';
@@ -78,8 +78,8 @@ const FIELDS: OptionFields<RecurringJobOptions> = {
  * one, `Jobs.schedule` sets the job, as often as it is needed. A `*` in the name stands for the `id` that each of
  * them is given there.
  *
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty, unknown or wrong options, and a handler that is not
- * a function; `ERR_INVALID_DATA` for data that do not fit the schema. A schedule that cannot be read is refused by
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for a name that is empty, unknown or wrong options, and a handler that is
+ * not a function; `ERR_INVALID_DATA` for data that do not fit the schema. A schedule that cannot be read is refused by
  * `register`.
  * @example
  * ```ts
@@ -121,25 +121,32 @@ export function defineJob(
   ...given: readonly [JobHandler<never>] | readonly [JobDefinition['options'], JobHandler<never>]
 ): JobDefinition {
   if (typeof name !== 'string' || name === '')
-    throw invalidConfiguration(`the name of a job is ${shown(name)}: expected a text that is not empty`);
+    throw invalidArgument(`the name of a job is ${shown(name)}: expected a text that is not empty`, 'name');
   const [options, handler] =
     given.length < 2 ? [{}, given[0] as JobHandler<never>] : (given as [JobDefinition['options'], JobHandler<never>]);
   const job = `job ${JSON.stringify(name)}`;
-  checkFunction(handler, `the handler of ${job}`);
-  refuseFailurePolicy(`options of ${job}`, Object(options), invalidConfiguration);
-  checkOptions<object>(`options of ${job}`, options, FIELDS);
-  checkRetry(options.retry, `retry in options of ${job}`, invalidConfiguration);
-  checkSchema(options.schema, `schema in options of ${job}`);
+  checkFunction(handler, `the handler of ${job}`, 'handler');
+  const what = `options of ${job}`;
+  refuseFailurePolicy(what, Object(options), invalidArgument);
+  checkOptions<object>(what, options, FIELDS, invalidArgument);
+  checkRetry(options.retry, `retry in ${what}`);
+  checkSchema(options.schema, 'schema', what);
   if (options.schedule !== undefined) checkRecurring(name, options);
   else if ('data' in options || 'dueTime' in options)
-    throw invalidConfiguration(`${job} has no schedule: its data and dueTime are those of jobs.schedule`);
+    throw invalidArgument(
+      `${job} has no schedule: its data and dueTime are those of jobs.schedule`,
+      'options.schedule',
+    );
   return { kind: 'job', name, options, handler };
 }
 
 /** Code has the retries that all blocks have; the API has those of Dapr. */
 export function refuseFailurePolicy(what: string, options: object, error: OptionError): void {
   if ('failurePolicy' in options)
-    throw error(`${what}: unknown field "failurePolicy": expected retry, such as { maxRetries: 5, delay: '1m' }`);
+    throw error(
+      `${what}: unknown field "failurePolicy": expected retry, such as { maxRetries: 5, delay: '1m' }`,
+      'options.failurePolicy',
+    );
 }
 
 /** The retries that are kept with a job: a function cannot be. */
@@ -151,7 +158,10 @@ export function keptRetry(retry: RetryOptions | undefined): JobRetryOptions | un
 
 function checkRecurring(name: string, { data, schema }: RecurringJobOptions<unknown, unknown>): void {
   if (name.includes(ANY))
-    throw invalidConfiguration(`job ${JSON.stringify(name)} has a schedule: expected the name of one job, without *`);
+    throw invalidArgument(
+      `job ${JSON.stringify(name)} has a schedule: expected the name of one job, without *`,
+      'name',
+    );
   // What JSON cannot hold is refused with its place when the job is registered.
   const sent: unknown = data === undefined ? undefined : JSON.parse(JSON.stringify(data) ?? 'null');
   const checked = parseWith(schema, sent, (problem) => misfit(name, problem));
@@ -177,7 +187,7 @@ export type JobOrName = JobDefinition | string;
  */
 export function nameOfJob(job: JobOrName, id: string | undefined): string {
   if (Object(job).kind !== 'job') {
-    if (id !== undefined) throw badJob(`the job ${shown(job)} has an id: expected what defineJob returns`);
+    if (id !== undefined) throw badId(`the job ${shown(job)} has an id: expected what defineJob returns`);
     // In JavaScript it may be anything: where names are checked it is refused.
     return job as string;
   }
@@ -185,13 +195,13 @@ export function nameOfJob(job: JobOrName, id: string | undefined): string {
   const parts = name.split(ANY);
   if (parts.length === 1 && id === undefined) return name;
   const jobs = `jobs ${JSON.stringify(name)}`;
-  if (parts.length === 1) throw badJob(`${jobs} have the id ${shown(id)}: expected none, as the name has no *`);
-  if (parts.length > 2) throw badJob(`${jobs} have more than one *: expected the name of the job instead`);
+  if (parts.length === 1) throw badId(`${jobs} have the id ${shown(id)}: expected none, as the name has no *`);
+  if (parts.length > 2) throw badId(`${jobs} have more than one *: expected the name of the job instead`);
   if (typeof id !== 'string' || id === '')
-    throw badJob(`${jobs} have the id ${shown(id)}: expected a text for the * in the name`);
+    throw badId(`${jobs} have the id ${shown(id)}: expected a text for the * in the name`);
   return parts.join(id);
 }
 
-function badJob(problem: string): SidecarError {
-  return new SidecarError('ERR_INVALID_ARGUMENT', problem);
+function badId(problem: string): SidecarError {
+  return invalidArgument(problem, 'id');
 }

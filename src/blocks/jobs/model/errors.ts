@@ -1,4 +1,10 @@
-import { type ErrorCode, messageOf, type SchedulerErrorCode, SidecarError } from '../../../errors.ts';
+import {
+  type ErrorCode,
+  messageOf,
+  type SchedulerErrorCode,
+  SidecarError,
+  type SidecarErrorOptions,
+} from '../../../errors.ts';
 
 type Reason = SchedulerErrorCode extends `${string}_SCHEDULER_${infer R}` ? R : never;
 
@@ -40,32 +46,32 @@ export class JobErrors {
   }
 
   /** The error for a body that is not JSON or has a field of the wrong type. */
-  malformed(problem: string, cause?: unknown): SidecarError {
+  malformed(problem: string, argument?: string, cause?: unknown): SidecarError {
     const wireCode = 'ERR_MALFORMED_REQUEST';
-    return new SidecarError('ERR_JOB_INVALID', `job is malformed: ${problem}`, { cause, wireCode });
+    return new SidecarError('ERR_INVALID_ARGUMENT', `job is malformed: ${problem}`, { cause, argument, wireCode });
   }
 
   nameInBody(): SidecarError {
-    return this.#error('ERR_JOB_INVALID', 'JOB_NAME', 'the job has a name in the body: expected it in the path only');
+    return this.#invalid('JOB_NAME', 'the job has a name in the body: expected it in the path only', 'name');
   }
 
   nameEmpty(): SidecarError {
-    return this.#error('ERR_JOB_INVALID', 'JOB_NAME_EMPTY', 'job name is empty');
+    return this.#invalid('JOB_NAME_EMPTY', 'job name is empty', 'name');
   }
 
   scheduleEmpty(): SidecarError {
     const problem = 'the job has neither schedule nor dueTime: expected at least one';
-    return this.#error('ERR_JOB_INVALID', 'SCHEDULE_EMPTY', problem);
+    return this.#invalid('SCHEDULE_EMPTY', problem, 'options.schedule');
   }
 
-  /** The error for a request that can never succeed. */
-  invalid(operation: Operation, problem: string, cause?: unknown): SidecarError {
-    return this.#error('ERR_JOB_INVALID', OPERATIONS[operation].reason, problemOf(operation, problem), cause);
+  /** The error for a name that no job can have. */
+  invalidName(operation: Operation, problem: string): SidecarError {
+    return this.#invalid(OPERATIONS[operation].reason, problemOf(operation, problem), 'name');
   }
 
   /** The error for a job that can never run as it was set. */
-  invalidTimes(problem: string, cause?: unknown): SidecarError {
-    return this.invalid('SCHEDULE_JOB', problem, cause);
+  invalidTimes(problem: string, field: string, cause?: unknown): SidecarError {
+    return this.#invalid('SCHEDULE_JOB', problemOf('SCHEDULE_JOB', problem), `options.${field}`, cause);
   }
 
   exists(name: string): SidecarError {
@@ -85,14 +91,20 @@ export class JobErrors {
 
   /** The error for a failure of the store. */
   failed(operation: Operation, cause: unknown): SidecarError {
-    return this.#error('ERR_JOB_STORE', OPERATIONS[operation].reason, problemOf(operation, messageOf(cause)), cause);
+    return this.#error('ERR_JOB_STORE', OPERATIONS[operation].reason, problemOf(operation, messageOf(cause)), {
+      cause,
+    });
+  }
+
+  #invalid(reason: Reason, message: string, argument: string, cause?: unknown): SidecarError {
+    return this.#error('ERR_INVALID_ARGUMENT', reason, message, { argument, cause });
   }
 
   /** In code the codes do not depend on the wire. */
-  #error(code: ErrorCode, reason: Reason, message: string, cause?: unknown): SidecarError {
+  #error(code: ErrorCode, reason: Reason, message: string, more: SidecarErrorOptions = {}): SidecarError {
     const { reasonPrefix, appId: appID, namespace } = this.#names;
     return new SidecarError(code, message, {
-      cause,
+      ...more,
       wireCode: `${reasonPrefix}SCHEDULER_${reason}`,
       details: { reason: `SCHEDULER_${reason}`, metadata: { appID, namespace } },
     });

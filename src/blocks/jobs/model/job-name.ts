@@ -9,10 +9,10 @@ import type { JobErrors, Operation } from './errors.ts';
  */
 export function checkJobName(name: unknown, operation: Operation, errors: JobErrors): void {
   // JavaScript passes anything. Where a pattern is tested, a number or undefined would become a text.
-  if (typeof name !== 'string') throw errors.invalid(operation, `job name is ${nameOfKind(name)}: expected text`);
+  if (typeof name !== 'string') throw errors.invalidName(operation, `job name is ${nameOfKind(name)}: expected text`);
   if (name.trim() === '') throw errors.nameEmpty();
   const problem = nameProblem(name) ?? spaceProblem(name);
-  if (problem !== undefined) throw errors.invalid(operation, `job name ${JSON.stringify(name)} ${problem}`);
+  if (problem !== undefined) throw errors.invalidName(operation, `job name ${JSON.stringify(name)} ${problem}`);
 }
 
 function spaceProblem(name: string): string | undefined {

@@ -17,7 +17,7 @@ export interface SubscriptionDefinition {
 /**
  * Names the function that gets the messages of a topic, for {@link Sidecar.register}.
  *
- * @throws SidecarError `ERR_CONFIGURATION` for a topic that {@link defineTopic} has not made, unknown options, and a
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for a topic that {@link defineTopic} has not made, unknown options, and a
  * handler that is not a function.
  * @example
  * ```ts

@@ -4,7 +4,7 @@ import {
   ANYTHING,
   BOOLEAN,
   checkOptions,
-  invalidConfiguration,
+  invalidArgument,
   type OptionFields,
   whole,
 } from '../../../util/option-fields.ts';
@@ -73,23 +73,23 @@ const BULK_FIELDS: OptionFields<SubscribeBulkOptions> = {
   maxAwaitDuration: ANYTHING,
 };
 
-/** @throws SidecarError `ERR_CONFIGURATION` for an unknown field, and for a handler that is not a function. */
+/** @throws SidecarError `ERR_INVALID_ARGUMENT` for an unknown field, and for a handler that is not a function. */
 export function checkSubscribeOptions(topic: string, handler: unknown, options: SubscribeOptions): void {
   checkHandler(topic, handler, options);
-  checkOptions('options of subscribe', options, SUBSCRIBE_FIELDS);
-  checkRetry(options.retry, 'options.retry', invalidConfiguration);
+  checkOptions('options of subscribe', options, SUBSCRIBE_FIELDS, invalidArgument);
+  checkRetry(options.retry, 'options.retry');
 }
 
 /** `defineSubscription` has the options first. */
 function checkHandler(topic: string, handler: unknown, options: unknown): void {
   const what = `the handler of topic ${JSON.stringify(topic)}`;
-  if (typeof handler === 'function' || typeof options !== 'function') return checkFunction(handler, what);
-  throw invalidConfiguration(`${what} is ${nameOfKind(handler)}: expected a function, and the options after it`);
+  if (typeof handler === 'function' || typeof options !== 'function') return checkFunction(handler, what, 'handler');
+  throw invalidArgument(`${what} is ${nameOfKind(handler)}: expected a function, and the options after it`, 'handler');
 }
 
 /** As {@link checkSubscribeOptions}. */
 export function checkSubscribeBulkOptions(topic: string, handler: unknown, options: SubscribeBulkOptions): void {
   checkHandler(topic, handler, options);
-  checkOptions('options of subscribeBulk', options, BULK_FIELDS);
-  checkRetry(options.retry, 'options.retry', invalidConfiguration);
+  checkOptions('options of subscribeBulk', options, BULK_FIELDS, invalidArgument);
+  checkRetry(options.retry, 'options.retry');
 }

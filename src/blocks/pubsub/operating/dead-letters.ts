@@ -1,11 +1,13 @@
 import type { Message } from '../../../components/pubsub.ts';
 import type { QueueEntry } from '../../../components/queue-access.ts';
 import { eachOf } from '../../../util/each-of.ts';
+import { nameOfKind } from '../../../util/known-fields.ts';
+import { invalidArgument } from '../../../util/option-fields.ts';
 import type { ReceivedEvent } from '../delivery/received-event.ts';
 import type { QueueRef, SubscriptionInfo } from '../delivery/subscription-info.ts';
 import type { QueueOperations } from './operations.ts';
 import type { DeadLetterFilter, QueueInfo, RedeliverOptions } from './queue-types.ts';
-import { parseSelection } from './selection.ts';
+import { checkRedelivery, parseSelection } from './selection.ts';
 
 /** Which dead letters of the application are meant: all for which all of it holds. @public */
 export interface DeadLettersFilter extends DeadLetterFilter {
@@ -128,6 +130,7 @@ export class DeadLetters {
   }
 
   redeliverAll(filter: DeadLettersFilter, options: Pick<RedeliverOptions, 'to'>): Promise<number> {
+    checkRedelivery({}, options);
     return this.#changeAll(filter, (place, meant) => this.#deps.queues.redeliver(place, meant, options));
   }
 
@@ -155,8 +158,11 @@ export class DeadLetters {
 
   async #find(filter: DeadLettersFilter): Promise<Found> {
     this.#deps.admit();
+    // In JavaScript it may be anything.
+    if (nameOfKind(filter) !== 'an object')
+      throw invalidArgument(`the filter is ${nameOfKind(filter)}: expected an object`, 'filter');
     const { pubsubName, deadLetterTopic, ...meant } = filter;
-    const { matches = () => true } = parseSelection(meant);
+    const { matches = () => true } = parseSelection(meant, 'filter');
     const targets = new Set(this.#deps.describe().map((one) => JSON.stringify([one.pubsubName, one.deadLetterTopic])));
     const isMeant = ({ topic, keepsDeadLetters, ...state }: QueueInfo): boolean =>
       keepsDeadLetters || topic === deadLetterTopic || targets.has(JSON.stringify([state.pubsubName, topic]));

@@ -5,6 +5,7 @@ import { isStateError } from '../../../state/errors.ts';
 import { definedOnly } from '../../../util/defined-only.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
+import { invalidArgument } from '../../../util/option-fields.ts';
 import { NO_METADATA } from '../../request-metadata.ts';
 import type { QueueRef } from '../delivery/subscription-info.ts';
 import type { SubscribablePubSub } from '../delivery/subscriptions.ts';
@@ -63,8 +64,7 @@ export class QueueOperations {
   }
 
   async find(name: QueueRef, key: string): Promise<QueueEntry | undefined> {
-    if (typeof key !== 'string')
-      throw new SidecarError('ERR_INVALID_ARGUMENT', `the key is ${JSON.stringify(key)}: expected a string`);
+    if (typeof key !== 'string') throw invalidArgument(`the key is ${JSON.stringify(key)}: expected a string`, 'key');
     const queues = this.#accessTo(name);
     return work(() => queues.find(queueOf(name), key));
   }
@@ -117,9 +117,9 @@ export class QueueOperations {
   /** Plain JavaScript may leave a part of the name out. */
   #accessTo(name: QueueRef): QueueAccess {
     if (nameOfKind(name) !== 'an object')
-      throw new SidecarError('ERR_INVALID_ARGUMENT', `the queue is ${nameOfKind(name)}: expected an object`);
+      throw invalidArgument(`the queue is ${nameOfKind(name)}: expected an object`, 'queue');
     const queues = this.#access(name.pubsubName);
-    checkQueue(name, 'the queue');
+    checkQueue(name, 'the queue', 'queue');
     return queues;
   }
 

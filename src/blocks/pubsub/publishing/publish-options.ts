@@ -1,8 +1,8 @@
 import { KEY_NAME } from '../../../components/ordering-key.ts';
 import type { Trace } from '../../../components/pubsub.ts';
 import { DURATION_FORMS, type Duration, readDuration } from '../../../util/duration.ts';
-import { checkFields, fieldNames, nameOfKind } from '../../../util/known-fields.ts';
-import { invalidArgument } from '../../../util/option-fields.ts';
+import { checkFields, fieldNames, fieldsProblem, nameOfKind } from '../../../util/known-fields.ts';
+import { invalidArgument, invalidIn, TEXT_BY_NAME } from '../../../util/option-fields.ts';
 import { shown } from '../../../util/shown.ts';
 import { type Metadata, metadataFrom, NO_METADATA } from '../../request-metadata.ts';
 
@@ -93,7 +93,8 @@ const ENTRY_FIELDS = fieldNames<BulkPublishEntry>({
 export function checkPublishOptions(options: PublishOptions): void {
   checkFields(options, PUBLISH_FIELDS, 'options of publish');
   checkTtl(options.ttl, 'publish');
-  checkKey(options.key, 'options of publish');
+  checkKey(options.key, 'options of publish', 'options');
+  checkShapes(options, 'options of publish', 'options');
   checkEvent(options);
 }
 
@@ -101,21 +102,38 @@ export function checkPublishOptions(options: PublishOptions): void {
 export function checkBulkOptions(options: BulkPublishOptions, entries: readonly BulkPublishEntry[]): void {
   checkFields(options, BULK_PUBLISH_FIELDS, 'options of publishBulk');
   checkTtl(options.ttl, 'publishBulk');
-  checkKey(options.key, 'options of publishBulk');
+  checkKey(options.key, 'options of publishBulk', 'options');
+  checkShapes(options, 'options of publishBulk', 'options');
   checkEvent(options);
   if (!Array.isArray(entries)) {
     const problem = `entries of publishBulk are ${nameOfKind(entries)}: expected an array`;
     throw invalidArgument(problem, 'entries');
   }
   for (const [index, entry] of entries.entries()) {
-    checkFields(entry, ENTRY_FIELDS, `entry ${index} of publishBulk`);
-    checkKey(entry.key, `entry ${index} of publishBulk`);
+    const [what, path] = [`entry ${index} of publishBulk`, `entries.${index}`];
+    const problem = fieldsProblem(entry, ENTRY_FIELDS, what);
+    if (problem !== undefined) throw invalidIn(path)(problem.message, problem.argument);
+    checkKey(entry.key, what, path);
+    checkShapes(entry, what, path);
   }
 }
 
-function checkKey(key: unknown, what: string): void {
+function checkKey(key: unknown, what: string, path: string): void {
   if (key === undefined || (typeof key === 'string' && key !== '')) return;
-  throw invalidArgument(`key in ${what} is ${shown(key)}: expected a text that is not empty`, 'options.key');
+  throw invalidArgument(`key in ${what} is ${shown(key)}: expected a text that is not empty`, `${path}.key`);
+}
+
+/** What a message would carry as it is. */
+function checkShapes(
+  { metadata, contentType }: Pick<BulkPublishEntry, 'metadata' | 'contentType'>,
+  what: string,
+  path: string,
+): void {
+  const wrong = (name: string, value: unknown, expected: string): Error =>
+    invalidArgument(`${name} in ${what} is ${shown(value)}: expected ${expected}`, `${path}.${name}`);
+  if (contentType !== undefined && typeof contentType !== 'string') throw wrong('contentType', contentType, 'a text');
+  const expected = metadata === undefined ? undefined : TEXT_BY_NAME.expected(metadata);
+  if (expected !== undefined) throw wrong('metadata', metadata, expected);
 }
 
 /** As a part of the metadata, it would be refused as something else than what was written. */

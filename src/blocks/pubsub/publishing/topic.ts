@@ -1,4 +1,3 @@
-import { SidecarError } from '../../../errors.ts';
 import type { Jsonify } from '../../../util/jsonify.ts';
 import { checkOptions, field, invalidArgument, type OptionFields, TEXT } from '../../../util/option-fields.ts';
 import { shown } from '../../../util/shown.ts';
@@ -33,7 +32,7 @@ const TOPIC_FIELDS: OptionFields<TopicOptions> = { schema: field(() => true, '')
 /**
  * Names a topic and gives its data a type, for publishers and subscribers alike: by a schema, or by a type alone.
  *
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty, and for unknown or wrong options.
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for a name that is empty, and for unknown or wrong options.
  * @example
  * ```ts
  * const orders = defineTopic<{ id: number }>('orders');
@@ -47,23 +46,20 @@ export function defineTopic<Input = unknown, Output = Jsonify<Input>>(
   options: TopicOptions<Input, Output> = {},
 ): TopicDefinition<Input, Output> {
   if (typeof name !== 'string' || name === '')
-    throw new SidecarError(
-      'ERR_CONFIGURATION',
-      `the name of a topic is ${shown(name)}: expected a text that is not empty`,
-    );
+    throw invalidArgument(`the name of a topic is ${shown(name)}: expected a text that is not empty`, 'name');
   const what = `options of topic ${JSON.stringify(name)}`;
-  checkOptions(what, options, TOPIC_FIELDS);
+  checkOptions(what, options, TOPIC_FIELDS, invalidArgument);
   const { schema, pubsub: pubsubName } = options;
-  checkSchema(schema, `schema in ${what}`);
+  checkSchema(schema, 'schema', what);
   return { kind: 'topic', name, pubsubName, schema };
 }
 
-/** @throws SidecarError `ERR_CONFIGURATION` for a value that {@link defineTopic} has not made. */
+/** @throws SidecarError `ERR_INVALID_ARGUMENT` for a value that {@link defineTopic} has not made. */
 export function checkTopic(topic: TopicDefinition, what: string): void {
   if (Object(topic).kind === 'topic') return;
-  throw new SidecarError(
-    'ERR_CONFIGURATION',
+  throw invalidArgument(
     `${what} is ${shown(topic)}: expected what defineTopic returns, or the names of a component and a topic`,
+    'topic',
   );
 }
 

@@ -1,5 +1,6 @@
 import { SidecarError } from '../../../errors.ts';
 import { checkFunction, nameOfKind } from '../../../util/known-fields.ts';
+import { invalidArgument } from '../../../util/option-fields.ts';
 import { expectedNames } from '../../../util/suggest.ts';
 import {
   type ActivityDefinition,
@@ -86,7 +87,7 @@ export class Registry implements CodeNames {
     return this.#activities.get(name);
   }
 
-  /** The name of a registered activity. @throws SidecarError `ERR_CONFIGURATION` */
+  /** The name of a registered activity. @throws SidecarError `ERR_INVALID_ARGUMENT` */
   registeredActivity(code: ActivityDefinition | ActivityFunction | string): string {
     const name = typeof code === 'string' ? code : this.nameOfActivity(code);
     if (this.#activities.registered(name) !== undefined) return name;
@@ -95,7 +96,7 @@ export class Registry implements CodeNames {
       this.#activities.names(),
       'no activity is: register those of the application first',
     );
-    throw new SidecarError('ERR_CONFIGURATION', `activity ${JSON.stringify(name)} is not registered${names}`);
+    throw invalidArgument(`activity ${JSON.stringify(name)} is not registered${names}`, 'activity');
   }
 
   activity(code: ActivityDefinition | ActivityFunction): NamedActivity {
@@ -138,15 +139,15 @@ function checkDefinition(given: unknown): void {
   const kind = typeof given === 'object' && given !== null && 'kind' in given ? given.kind : undefined;
   if (kind === 'workflow' || kind === 'activity') return;
   const name = typeof given === 'function' && given.name !== '' ? ` ${JSON.stringify(given.name)}` : '';
-  throw new SidecarError(
-    'ERR_CONFIGURATION',
+  throw invalidArgument(
     `register was given ${nameOfKind(given)}${name}: expected what defineWorkflow or defineActivity returns, or a name and a function`,
+    'definitions',
   );
 }
 
 function checkCode(kind: 'workflow' | 'activity', name: string, run: unknown): void {
   checkName(kind, name);
-  checkFunction(run, `the code of ${kind} ${JSON.stringify(name)}`);
+  checkFunction(run, `the code of ${kind} ${JSON.stringify(name)}`, 'run');
 }
 
 function isTaken(kind: 'workflow' | 'activity', name: string): SidecarError {

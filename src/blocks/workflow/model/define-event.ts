@@ -1,5 +1,5 @@
 import type { Jsonify } from '../../../util/jsonify.ts';
-import { ANYTHING, checkOptions, type OptionFields } from '../../../util/option-fields.ts';
+import { ANYTHING, checkOptions, invalidArgument, type OptionFields } from '../../../util/option-fields.ts';
 import { checkSchema, invalidData, isPromise, parseWith, type StandardSchema } from '../../../util/standard-schema.ts';
 import { checkName } from './definition.ts';
 import { INVALID_DATA, TaskFailedError } from './failure.ts';
@@ -34,7 +34,7 @@ const FIELDS: OptionFields<EventOptions> = { schema: ANYTHING };
  * Names an event of workflows and gives its data a type, for those who raise it and those who wait for it alike: by a
  * schema, or by a type alone.
  *
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for unknown or
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for a name that is empty or longer than 256 characters, and for unknown or
  * wrong options.
  * @example
  * ```ts
@@ -51,8 +51,8 @@ export function defineEvent<Input = unknown, Output = Jsonify<Input>>(
 ): EventDefinition<Input, Output> {
   checkName('event', name);
   const what = `options of event ${JSON.stringify(name)}`;
-  checkOptions(what, options, FIELDS);
-  checkSchema(options.schema, `schema in ${what}`);
+  checkOptions(what, options, FIELDS, invalidArgument);
+  checkSchema(options.schema, 'schema', what);
   return { kind: 'event', name, schema: options.schema };
 }
 

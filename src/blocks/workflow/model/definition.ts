@@ -1,4 +1,3 @@
-import { SidecarError } from '../../../errors.ts';
 import type { Instant } from '../../../util/duration.ts';
 import { parseDurationOption } from '../../../util/duration-option.ts';
 import type { JsonInput } from '../../../util/jsonify.ts';
@@ -102,7 +101,7 @@ export interface Replacement extends Disposable {
  *   return receipt;
  * });
  * ```
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for a name that is empty or longer than 256 characters, and for
  * code that is no function.
  * @public
  */
@@ -111,7 +110,7 @@ export function defineWorkflow<Input = undefined, Output = unknown, Status = unk
   run: WorkflowFunction<Input, Output, Status>,
 ): WorkflowDefinition<JsonInput<Input>, Output, Status> {
   checkName('workflow', name);
-  checkFunction(run, `the code of workflow ${JSON.stringify(name)}`);
+  checkFunction(run, `the code of workflow ${JSON.stringify(name)}`, 'run');
   return { kind: 'workflow', name, run };
 }
 
@@ -126,8 +125,8 @@ const ACTIVITY_OPTIONS: OptionFields<ActivityOptions> = {
  * Names an activity. Its options count for every call that does not say otherwise. An input or result that does not fit
  * its schema is a failure of type `InvalidDataError`, which is not retried.
  *
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, unknown options, and
- * code that is not a function; `ERR_INVALID_ARGUMENT` for a wrong `retry` or `timeout`.
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for a name that is empty or longer than 256 characters, unknown or wrong
+ * options, and code that is not a function.
  * @example
  * ```ts
  * const charge = defineActivity('charge', { timeout: '30s' }, async (id: number, { signal }) => {
@@ -155,11 +154,11 @@ export function defineActivity(
   const [options, run] =
     given.length < 2 ? [{}, given[0] as ActivityFunction] : (given as [ActivityOptions, ActivityFunction]);
   const what = `options of activity ${JSON.stringify(name)}`;
-  checkFunction(run, `the code of activity ${JSON.stringify(name)}`);
-  checkOptions(what, options, ACTIVITY_OPTIONS);
+  checkFunction(run, `the code of activity ${JSON.stringify(name)}`, 'run');
+  checkOptions(what, options, ACTIVITY_OPTIONS, invalidArgument);
   const { input, output, ...call } = options;
-  checkSchema(input, `input in ${what}`);
-  checkSchema(output, `output in ${what}`);
+  checkSchema(input, 'input', what);
+  checkSchema(output, 'output', what);
   checkRetry(call.retry);
   if (call.timeout !== undefined) parseDurationOption('timeout', call.timeout);
   const isChecked = input !== undefined || output !== undefined;
@@ -217,18 +216,15 @@ const MAX_NAME_LENGTH = 256;
 /** Rejects what is no code and no definition: in JavaScript it is mostly `undefined`, of a misspelt import. */
 export function checkCanHaveName(what: 'workflow' | 'activity', code: unknown): void {
   if (typeof code === 'function' || (typeof code === 'object' && code !== null)) return;
-  throw new SidecarError(
-    'ERR_CONFIGURATION',
-    `the ${what} is ${shown(code)}: expected its name, its function or its definition`,
-  );
+  throw invalidArgument(`the ${what} is ${shown(code)}: expected its name, its function or its definition`, what);
 }
 
 /** Rejects a name that is empty or too long. */
 export function checkName(what: string, name: string): void {
   if (typeof name === 'string' && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
   const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : typeof name;
-  throw new SidecarError(
-    'ERR_CONFIGURATION',
+  throw invalidArgument(
     `the ${what} name ${shown} must have 1 to ${MAX_NAME_LENGTH} characters: name the function, or define the ${what} with a name`,
+    'name',
   );
 }

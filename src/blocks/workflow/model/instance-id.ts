@@ -2,35 +2,37 @@ import { SidecarError } from '../../../errors.ts';
 import { shown } from '../../../util/shown.ts';
 
 const MAX_LENGTH = 64;
+/** Where the ID of a new instance is given. */
+const OPTION = 'options.instanceId';
 const ALLOWED = /^[A-Za-z0-9_-]*$/;
 
 /** Rejects an invalid ID for a new instance. */
 export function checkInstanceId(instanceId: string): void {
-  checkIsText(instanceId);
-  if (instanceId === '')
-    throw new SidecarError(
-      'ERR_INSTANCE_ID_INVALID',
-      'workflow instance ID is empty: expected letters, digits, _ and -',
-    );
+  checkIsText(instanceId, OPTION);
+  if (instanceId === '') throw invalidId(OPTION, 'is empty: expected letters, digits, _ and -');
   if (instanceId.length > MAX_LENGTH)
-    throw new SidecarError(
+    throw invalidId(
+      OPTION,
+      `${shownOf(instanceId)}… has ${instanceId.length} characters: at most ${MAX_LENGTH} are accepted`,
       'ERR_INSTANCE_ID_TOO_LONG',
-      `workflow instance ID ${shownOf(instanceId)}… has ${instanceId.length} characters: at most ${MAX_LENGTH} are accepted`,
     );
   if (!ALLOWED.test(instanceId))
-    throw new SidecarError(
-      'ERR_INSTANCE_ID_INVALID',
-      `workflow instance ID ${shownOf(instanceId)} is invalid: expected letters, digits, _ and - only`,
-    );
+    throw invalidId(OPTION, `${shownOf(instanceId)} is invalid: expected letters, digits, _ and - only`);
 }
 
 /** In JavaScript anything may come, mostly `undefined`. */
-export function checkIsText(instanceId: unknown): void {
+export function checkIsText(instanceId: unknown, argument = 'instanceId'): void {
   if (typeof instanceId === 'string') return;
-  throw new SidecarError(
-    'ERR_INSTANCE_ID_INVALID',
-    `workflow instance ID is ${shown(instanceId)}: expected a string of letters, digits, _ and -`,
-  );
+  throw invalidId(argument, `is ${shown(instanceId)}: expected a string of letters, digits, _ and -`);
+}
+
+/** Over HTTP it has the codes of the API. */
+function invalidId(
+  argument: string,
+  problem: string,
+  wireCode: 'ERR_INSTANCE_ID_INVALID' | 'ERR_INSTANCE_ID_TOO_LONG' = 'ERR_INSTANCE_ID_INVALID',
+): SidecarError {
+  return new SidecarError('ERR_INVALID_ARGUMENT', `workflow instance ID ${problem}`, { argument, wireCode });
 }
 
 function shownOf(instanceId: string): string {
@@ -43,7 +45,7 @@ export const MAX_CHILD_ID_LENGTH = 400;
 /**
  * Whether an instance, possibly a child, can have an ID.
  *
- * @throws SidecarError `ERR_INSTANCE_ID_INVALID` for what is no text.
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for what is no text.
  */
 export function canBeInstanceId(instanceId: string): boolean {
   checkIsText(instanceId);

@@ -18,9 +18,18 @@ export function textOfValue(value: unknown, what: string, name?: string): Payloa
   const text = requiredJsonText(
     value,
     'JSON',
-    (problem, cause) => new SidecarError('ERR_INVALID_ARGUMENT', `${wordsOf(what, name)} ${problem}`, { cause }),
+    (problem, cause) =>
+      new SidecarError('ERR_INVALID_ARGUMENT', `${wordsOf(what, name)} ${problem}`, {
+        cause,
+        argument: argumentOf(what),
+      }),
   );
   return isSmallPayload(text) ? text : checkPayload(text, wordsOf(what, name));
+}
+
+/** The input of something is the argument `input`, an output `output`, an event has `data`. */
+function argumentOf(what: string): string {
+  return what.startsWith('the event') ? 'data' : (/\b(?:input|output)\b/.exec(what)?.[0] ?? 'status');
 }
 
 function wordsOf(what: string, name: string | undefined): string {
@@ -60,5 +69,5 @@ export function statusOfText(text: string): unknown {
 }
 
 function invalidStatus(problem: string): SidecarError {
-  return new SidecarError('ERR_INVALID_ARGUMENT', `the custom status ${problem}`);
+  return new SidecarError('ERR_INVALID_ARGUMENT', `the custom status ${problem}`, { argument: 'status' });
 }

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../errors.ts';
-import { checkOptions, invalidArgument, type OptionFields, whole } from '../../../util/option-fields.ts';
+import { checkOptions, invalidArgument, invalidIn, type OptionFields, whole } from '../../../util/option-fields.ts';
 import { isFinished, STATUSES, type WorkflowStatus } from '../model/instance.ts';
 import { FILTER_FIELDS, statusesOf, type WorkflowFilter, type WorkflowListOptions, type WorkflowPage } from './list.ts';
 
@@ -68,10 +68,10 @@ async function idsOf(
   options: WorkflowBulkOptions,
   { statuses, list }: BulkWork,
 ): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean }> {
-  checkOptions('the filter', options, BULK_FIELDS, invalidArgument);
+  checkOptions('the filter', options, BULK_FIELDS, invalidIn('filter'));
   const { limit = DEFAULT_LIMIT, ...filter } = options;
   if (Object.values(filter).every((value) => value === undefined))
-    throw invalidArgument(`the filter is empty: expected one of ${Object.keys(FILTER_FIELDS).join(', ')}`);
+    throw invalidArgument(`the filter is empty: expected one of ${Object.keys(FILTER_FIELDS).join(', ')}`, 'filter');
   const asked = statusesOf(filter);
   const meant = statuses.filter((one) => asked?.has(one) ?? true);
   const ids: string[] = [];

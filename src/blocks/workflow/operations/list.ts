@@ -1,7 +1,7 @@
 import { checkNamePage } from '../../../util/check-limit.ts';
 import { type Instant, readInstant } from '../../../util/duration.ts';
 import {
-  ANYTHING,
+  ANY_TEXT,
   BOOLEAN,
   checkOptions,
   field,
@@ -57,10 +57,10 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 export const FILTER_FIELDS: OptionFields<WorkflowFilter> = {
   status: { expected: expectedStatus },
-  name: ANYTHING,
+  name: ANY_TEXT,
   prefix: WELL_FORMED,
   since: INSTANT,
-  parentId: ANYTHING,
+  parentId: ANY_TEXT,
 };
 /** Of a list without pages. */
 export const EACH_FIELDS: OptionFields<Omit<WorkflowListOptions, 'cursor' | 'limit'>> = {

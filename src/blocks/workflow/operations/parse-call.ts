@@ -1,4 +1,4 @@
-import { SidecarError } from '../../../errors.ts';
+import { type ErrorCode, SidecarError } from '../../../errors.ts';
 import { readInstant } from '../../../util/duration.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
 import { checkPayload } from '../../../util/payload-limit.ts';
@@ -18,27 +18,25 @@ export function checkInput(text: Payload, what: string): Payload {
 }
 
 function checkWorkflowName(name: string): void {
-  if (name === '') throw new SidecarError('ERR_WORKFLOW_NAME_MISSING', 'workflow name is empty');
-  if (name.length > MAX_NAME_LENGTH) throw tooLong('ERR_WORKFLOW_NAME_INVALID', 'workflow', name);
+  if (name === '') throw invalidName('workflow', 'is empty', 'ERR_WORKFLOW_NAME_MISSING');
+  if (name.length > MAX_NAME_LENGTH) throw invalidName('workflow', tooLong(name), 'ERR_WORKFLOW_NAME_INVALID');
 }
 
 export function checkEventName(name: string): void {
   if (typeof name !== 'string')
-    throw new SidecarError('ERR_WORKFLOW_EVENT_NAME_INVALID', `event name is ${nameOfKind(name)}: expected a string`);
-  if (name === '') throw new SidecarError('ERR_WORKFLOW_EVENT_NAME_MISSING', 'event name is empty');
-  if (name.length > MAX_NAME_LENGTH) throw tooLong('ERR_WORKFLOW_EVENT_NAME_INVALID', 'event', name);
+    throw invalidName('event', `is ${nameOfKind(name)}: expected a string`, 'ERR_WORKFLOW_EVENT_NAME_INVALID');
+  if (name === '') throw invalidName('event', 'is empty', 'ERR_WORKFLOW_EVENT_NAME_MISSING');
+  if (name.length > MAX_NAME_LENGTH) throw invalidName('event', tooLong(name), 'ERR_WORKFLOW_EVENT_NAME_INVALID');
 }
 
-function tooLong(
-  code: 'ERR_WORKFLOW_NAME_INVALID' | 'ERR_WORKFLOW_EVENT_NAME_INVALID',
-  what: string,
-  name: string,
-): SidecarError {
+function tooLong(name: string): string {
   const shown = JSON.stringify(name.slice(0, MAX_NAME_LENGTH));
-  return new SidecarError(
-    code,
-    `${what} name ${shown}… has ${name.length} characters: at most ${MAX_NAME_LENGTH} are accepted`,
-  );
+  return `${shown}… has ${name.length} characters: at most ${MAX_NAME_LENGTH} are accepted`;
+}
+
+/** Over HTTP it has the codes of the API. */
+function invalidName(argument: 'workflow' | 'event', problem: string, wireCode: ErrorCode): SidecarError {
+  return new SidecarError('ERR_INVALID_ARGUMENT', `${argument} name ${problem}`, { argument, wireCode });
 }
 
 /** Checks a start. `newId` makes the ID if none is given. */

@@ -43,7 +43,7 @@ export interface Rerun {
   readonly input: Payload;
 }
 
-const FIELDS: OptionFields<WorkflowRerunOptions> = {
+export const RERUN_FIELDS: OptionFields<WorkflowRerunOptions> = {
   instanceId: ANYTHING,
   from: field(
     (value) => value === 'start' || value === 'failure' || (Number.isInteger(value) && Number(value) > 0),
@@ -54,12 +54,13 @@ const FIELDS: OptionFields<WorkflowRerunOptions> = {
 
 /** Checks options. `newId` makes the ID if none is given. */
 export function parseRerun(of: string, options: WorkflowRerunOptions, newId: () => string): Omit<Rerun, 'input'> {
-  checkOptions('options of rerun', options, FIELDS, invalidArgument);
+  checkOptions('options of rerun', options, RERUN_FIELDS, invalidArgument);
   const { instanceId = newId(), from = 'start', input } = options;
   checkInstanceId(instanceId);
   if (from !== 'start' && input !== undefined)
     throw invalidArgument(
       'there is an input, and from is not "start": what comes later in the history depends on the input',
+      'options.from',
     );
   return { of, instanceId, from };
 }

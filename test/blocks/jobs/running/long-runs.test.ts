@@ -154,7 +154,7 @@ describe('a run in code that takes long', () => {
   test.each([-1, '5 s', Number.POSITIVE_INFINITY, '-5s', Number.NaN])('a time-out of %s is refused', (timeout) => {
     const options = { timeout: timeout as Duration };
     const refused = expect.objectContaining({
-      code: 'ERR_CONFIGURATION',
+      code: 'ERR_INVALID_ARGUMENT',
       message: expect.stringMatching(
         /^timeout in options of job "a" is .+: expected a duration: a number of milliseconds, or a text such as/,
       ),

@@ -116,7 +116,7 @@ describe('a name that is no text', () => {
     );
     await world.run('flow');
     await expect(world.sidecar.workflows.raiseEvent('one', 5 as never)).rejects.toMatchObject({
-      code: 'ERR_WORKFLOW_EVENT_NAME_INVALID',
+      code: 'ERR_INVALID_ARGUMENT',
       message: expect.stringContaining('a number'),
     });
     expect(await world.raise('go', 1)).toMatchObject({ status: 'COMPLETED', output: 1 });

@@ -158,7 +158,7 @@ describe('replaceActivities', () => {
         defineActivity('mail', () => ''),
       );
     });
-    expect(() => replace(world.sidecar)).toThrow(expect.objectContaining({ code: 'ERR_CONFIGURATION', message }));
+    expect(() => replace(world.sidecar)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT', message }));
     expect((await world.run('checkout', { id: 'a' })).failure?.message).toContain('real money for a');
   });
 
@@ -227,7 +227,7 @@ describe('what is not code', () => {
     ],
   ])('%s, is an error', (_what, given, message) => {
     const sidecar = new Sidecar({ appId: 'shop' });
-    expect(() => given(sidecar)).toThrow(expect.objectContaining({ code: 'ERR_CONFIGURATION', message }));
+    expect(() => given(sidecar)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT', message }));
   });
 });
 
