@@ -1,4 +1,5 @@
 import { type Clock, type DualInstant, dualNow, msSince } from '../util/clock.ts';
+import { PolicyError } from './policy-error.ts';
 
 /** The state of a circuit breaker: lets everything through, nothing, or a few probing attempts. @public */
 export type BreakerState = 'closed' | 'open' | 'half-open';
@@ -84,10 +85,10 @@ export class CircuitBreaker {
   /**
    * Begins an attempt.
    *
-   * @throws Error `circuit breaker is open`, or `too many requests` if it is half-open and enough attempts are running.
+   * @throws PolicyError `circuit breaker is open`, or `too many requests` if it is half-open and enough attempts are running.
    */
   enter(): Pass {
-    if (!this.isFree) throw new Error(this.#state === 'open' ? 'circuit breaker is open' : 'too many requests');
+    if (!this.isFree) throw new PolicyError(this.#state === 'open' ? 'circuit breaker is open' : 'too many requests');
     this.#counts.requests++;
     return this.#period;
   }

@@ -3,6 +3,7 @@ import { type Clock, sleep, type Timer } from '../util/clock.ts';
 import type { Work } from '../util/work.ts';
 import type { CircuitBreaker, Pass } from './breaker.ts';
 import type { CallResult, Policy, Verdict } from './policy.ts';
+import { PolicyError } from './policy-error.ts';
 import type { Retry } from './retry.ts';
 
 export interface PolicyDeps {
@@ -123,7 +124,7 @@ export class CallPolicy implements Policy {
       };
       const begin = (): void => {
         timer ??= this.#deps.clock.setTimeout(() => {
-          const error = new Error(`no result within ${timeoutMs} ms`);
+          const error = new PolicyError(`no result within ${timeoutMs} ms`);
           limit.abort(error);
           end();
           reject(error);

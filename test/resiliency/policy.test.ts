@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PolicyError } from '../../src/resiliency/policy-error.ts';
 import { CancelSource, type CancelToken, NEVER } from '../../src/util/cancel-token.ts';
 import { make, policyOf, runStatuses } from '../support/resiliency.ts';
 
@@ -81,7 +82,7 @@ describe('a time-out', () => {
     expect(reason).toBeUndefined();
     await clock.advance(1);
     await ended;
-    expect(reason).toEqual(new Error('no result within 5000 ms'));
+    expect(reason).toEqual(new PolicyError('no result within 5000 ms'));
   });
 
   test('holds for each attempt anew', async () => {

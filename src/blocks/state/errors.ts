@@ -1,4 +1,5 @@
 import { type ErrorCode, isApiError, messageOf, SidecarError } from '../../errors.ts';
+import { PolicyError } from '../../resiliency/policy-error.ts';
 import { isStateError } from '../../state/errors.ts';
 
 /** The most operations of a transaction. */
@@ -46,7 +47,8 @@ export function refused(code: ErrorCode, storeName: string, key: string, hasEtag
 export function storeFailed(code: ErrorCode, storeName: string, key: string | undefined, cause: unknown): SidecarError {
   if (isApiError(cause)) return cause;
   const about = key === undefined ? '' : `, key ${quoted(key)}`;
-  const reason = isStateError(cause) || cause instanceof StateFailure ? `: ${messageOf(cause)}` : '';
+  const isOurs = isStateError(cause) || cause instanceof StateFailure || cause instanceof PolicyError;
+  const reason = isOurs ? `: ${messageOf(cause)}` : '';
   return new SidecarError(code, `state store ${storeName} failed${about}${reason}`, { cause });
 }
 
