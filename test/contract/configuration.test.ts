@@ -112,8 +112,10 @@ describe.each(Object.entries(WRITERS))('configuration: %s', (kind, makeWriter) =
       'b/c d': b,
     });
     expect((await world.get('/v1.0/configuration/cfg')).json).toEqual({ a, 'b/c d': b });
-    const none = await world.get('/v1.0/configuration/cfg?key=none&key=constructor');
-    expect([none.status, none.text]).toEqual([204, '']);
+    for (const query of ['key=none&key=constructor', 'key=', 'key=%00']) {
+      const none = await world.get(`/v1.0/configuration/cfg?${query}`);
+      expect([none.status, none.text]).toEqual([204, '']);
+    }
     expect(await world.sidecar.configuration.get('cfg', ['a', 'none'])).toEqual({ a });
   });
 

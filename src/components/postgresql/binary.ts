@@ -74,3 +74,8 @@ export function int8Array(items: readonly number[]): Buffer {
   for (const item of items) at = buffer.writeBigInt64BE(BigInt(item), buffer.writeInt32BE(8, at));
   return buffer;
 }
+
+/** PostgreSQL has no texts with U+0000. */
+export function isText(text: string): boolean {
+  return !text.includes('\0');
+}

@@ -6,6 +6,7 @@ import type {
   ConfigurationWatch,
   ConfigurationWatchOptions,
 } from '../../configuration-store.ts';
+import { isText } from '../binary.ts';
 import type { PgRow } from '../driver.ts';
 import { PgLine, type PgLineDeps } from '../pg-line.ts';
 import { quoteName } from '../schema.ts';
@@ -56,7 +57,7 @@ export class PgConfiguration implements ConfigurationStore {
   }
 
   async get(keys: readonly string[]): Promise<ReadonlyMap<string, ConfigurationItem>> {
-    const rows = await this.#line.query(this.#select, [keys.length === 0 ? null : keys]);
+    const rows = await this.#line.query(this.#select, [keys.length === 0 ? null : keys.filter(isText)]);
     return new Map(rows.map((row) => [String(row[0]), itemOf(row)]));
   }
 

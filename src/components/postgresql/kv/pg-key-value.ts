@@ -13,7 +13,7 @@ import { OutageLog } from '../../outage-log.ts';
 import { CallGroups } from '../../remote/call-groups.ts';
 import { ConnectionLostError, RetryableError } from '../../remote/connection.ts';
 import { RemoteLink } from '../../remote/remote-link.ts';
-import { textArray } from '../binary.ts';
+import { isText, textArray } from '../binary.ts';
 import type { PgRow } from '../driver.ts';
 import { Cleanup } from './cleanup.ts';
 import type { FormatVersion } from './formats.ts';
@@ -23,7 +23,6 @@ import { PgOutbox } from './pg-outbox.ts';
 import {
   arePuts,
   argumentsOf,
-  isText,
   keysOf,
   outcomesOf,
   putArgumentsOf,
@@ -204,6 +203,7 @@ export class PgKeyValue implements KeyValueStore {
     link: RemoteLink<KvConnection>,
     calls: readonly WriteCall[],
   ): Promise<readonly (readonly WriteOutcome[] | Error)[]> {
+    await this.#reachable(link);
     try {
       // Not before a write is queued: later ones would overtake it.
       if (calls.some(({ events }) => events.length > 0)) await this.outbox.ensure();
@@ -218,6 +218,16 @@ export class PgKeyValue implements KeyValueStore {
         answers.push(...(rows instanceof Error ? [rows] : outcomesOf([one], rows)));
       }
       return answers;
+    }
+  }
+
+  /** Waits for a connection. Without one nothing is sent, so nothing can have been written. */
+  async #reachable(link: RemoteLink<KvConnection>): Promise<void> {
+    if (link.isConnected) return;
+    try {
+      await link.open(this.#settings.callTimeoutMs);
+    } catch (error) {
+      throw isStateError(error) ? error : this.#failed((error as Error).message, error);
     }
   }
 

@@ -1,6 +1,6 @@
 import { quote, StateError } from '../../../state/errors.ts';
 import type { KeyValueOperation, OutboxEvent, PutValue, WriteOutcome } from '../../key-value.ts';
-import { byteaArray, int4Array, int8Array, textArray } from '../binary.ts';
+import { byteaArray, int4Array, int8Array, isText, textArray } from '../binary.ts';
 import type { PgRow } from '../driver.ts';
 import type { FormatVersion } from './formats.ts';
 
@@ -55,11 +55,6 @@ export function argumentsOf(calls: readonly WriteCall[], version: FormatVersion)
     }
   const texts = [textArray(keys), int4Array(parts), textArray(conditions)];
   return [...texts, byteaArray(values), int8Array(ttls), int4Array(binaries)];
-}
-
-/** PostgreSQL has no texts with U+0000. */
-export function isText(text: string): boolean {
-  return !text.includes('\0');
 }
 
 /** Empty for none, `!` for absent, `=` and the ETag; `=` alone is equal to no ETag. */

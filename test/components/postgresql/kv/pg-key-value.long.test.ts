@@ -5,10 +5,21 @@ import type { KeyValueStore } from '../../../../src/components/key-value.ts';
 import { loadPg, type PgRow } from '../../../../src/components/postgresql/driver.ts';
 import { type PostgresqlStateStoreOptions, postgresqlStateStore } from '../../../../src/components/postgresql/index.ts';
 import { keyValueConformance } from '../../../../src/kit/key-value-conformance.ts';
+import { freePort } from '../../../support/http.ts';
 import { bytesOf, etagOf, keyValueCases, put, putOne, textOf, writeOne } from '../../../support/key-value-cases.ts';
 import { relayCases } from '../../../support/relay-cases.ts';
 import { storeContext } from '../../../support/store-context.ts';
 import { hasSharedPostgresql, sharedPostgresql } from '../given-postgresql.ts';
+
+test('the error of a write that was never sent does not say that it may have been made', async () => {
+  const url = { host: '127.0.0.1', port: await freePort(), user: 'postgres', database: 'nowhere' };
+  const definition = postgresqlStateStore('store', { url, version: 'v2', callTimeout: '300ms' });
+  const store = await definition.open(storeContext('orders'));
+  const writes = Array.from({ length: 8 }, (_, index) => putOne(store, `k${index}`, '1').catch(String));
+  for (const error of await Promise.all(writes))
+    expect(error).toMatch(/^StateError: PostgreSQL at 127\.0\.0\.1:\d+\/nowhere cannot be reached: [^;]*$/);
+  await store.close();
+});
 
 describe.runIf(hasSharedPostgresql())("values in PostgreSQL in Dapr's format", () => {
   let server: Awaited<ReturnType<typeof sharedPostgresql>>;
