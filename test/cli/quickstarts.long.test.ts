@@ -266,3 +266,33 @@ describe.each(['run -f', '--resources-path'] as const)('%s', (by) => {
     expect(ended).toMatchObject({ ok: true });
   });
 });
+
+test('hello-world: an application keeps its order in the state store that is there without files', async () => {
+  const code = `${METHODS}
+    import { createServer } from 'node:http';
+    const store = '/v1.0/state/statestore';
+    const server = createServer(async (req, res) => {
+      const chunks = [];
+      for await (const chunk of req) chunks.push(chunk);
+      if (req.method === 'POST' && req.url === '/neworder') {
+        const { data } = JSON.parse(Buffer.concat(chunks).toString());
+        await call('POST', store, [{ key: 'order', value: data }]);
+        return res.end();
+      }
+      if (req.url !== '/order') return res.writeHead(404).end();
+      if (req.method === 'DELETE') await call('DELETE', store + '/order');
+      const order = await call('GET', store + '/order');
+      res.setHeader('content-type', 'application/json').end(JSON.stringify(order ?? null));
+    });
+    server.listen(Number(process.env.APP_PORT), '127.0.0.1', async () => {
+      const app = '/v1.0/invoke/nodeapp/method';
+      await call('POST', app + '/neworder', { data: { orderId: '42' } });
+      got(await call('GET', app + '/order'));
+      got(await call('DELETE', app + '/order'));
+      process.exit(0);
+    });`;
+  const named = ['--app-id', 'nodeapp', '--app-port', String(await freePort())];
+  const ended = await runCli(['run', ...named, '--', ...program(code)], { cwd: await temporaryDirectory() });
+  expect(ended.code, ended.stderr).toBe(0);
+  expect([...ended.stdout.matchAll(/got (.*)\n/g)].map(([, text]) => text)).toEqual(['{"orderId":"42"}', 'null']);
+});
