@@ -75,6 +75,7 @@ export class ActorsService implements BlockService, ActorTurns {
   readonly reminders: ReminderService;
   readonly timers: TimerService;
   readonly #deps: ActorsServiceDeps;
+  readonly #reservedPrefix: string;
   readonly #runnable = new Set<() => void>();
   readonly #deactivated = new Set<(address: ActorAddress) => void>();
   #opened: Opened | undefined;
@@ -88,6 +89,7 @@ export class ActorsService implements BlockService, ActorTurns {
 
   constructor(deps: ActorsServiceDeps) {
     this.#deps = deps;
+    this.#reservedPrefix = `${deps.wire.actorTypePrefix}.`;
     const { app } = deps;
     const concurrency = Math.min(MAX_TICKS, app?.maxConcurrency ?? MAX_TICKS);
     const ticks = { ...deps, turns: this, concurrency };
@@ -266,10 +268,6 @@ export class ActorsService implements BlockService, ActorTurns {
   check(address: ActorAddress): void {
     checkAddress(address);
     if (address.actorType.startsWith(this.#reservedPrefix)) throw typeReserved(address.actorType);
-  }
-
-  get #reservedPrefix(): string {
-    return `${this.#deps.wire.actorTypePrefix}.`;
   }
 
   /**

@@ -30,6 +30,11 @@ export interface TickChanges {
   readonly timers: ReadonlyMap<string, PlannedTimer | undefined>;
 }
 
+interface OwnChanges extends TickChanges {
+  readonly reminders: Map<string, ReminderChange>;
+  readonly timers: Map<string, PlannedTimer | undefined>;
+}
+
 export const NO_CHANGES: TickChanges = { reminders: new Map(), timers: new Map() };
 
 /** All of them are in one commit. */
@@ -40,8 +45,9 @@ export class TurnTicks {
   readonly reminders: ActorReminders;
   readonly timers: ActorTimers;
   readonly #deps: TurnTicksDeps;
-  #reminders = new Map<string, ReminderChange>();
-  #timers = new Map<string, PlannedTimer | undefined>();
+  #changes: TickChanges = NO_CHANGES;
+  /** The changes while only this object has them. Most turns change none, and make no maps. */
+  #own: OwnChanges | undefined;
 
   constructor(deps: TurnTicksDeps) {
     this.#deps = deps;
@@ -58,20 +64,30 @@ export class TurnTicks {
 
   /** What has been changed and is not committed. */
   get changes(): TickChanges {
-    return { reminders: new Map(this.#reminders), timers: new Map(this.#timers) };
+    this.#own = undefined;
+    return this.#changes;
   }
 
   /** Makes the changes those of an earlier time. */
-  reset({ reminders, timers }: TickChanges): void {
-    this.#reminders = new Map(reminders);
-    this.#timers = new Map(timers);
+  reset(changes: TickChanges): void {
+    this.#own = undefined;
+    this.#changes = changes;
+  }
+
+  /** The changes, to add to them. */
+  #toChange(): OwnChanges {
+    if (this.#own !== undefined) return this.#own;
+    const { reminders, timers } = this.#changes;
+    this.#own = { reminders: new Map(reminders), timers: new Map(timers) };
+    this.#changes = this.#own;
+    return this.#own;
   }
 
   #setReminder(name: string, options: ActorReminderOptions): void {
     this.#change('reminders.set', () => {
       const { address, reminders } = this.#deps;
       const planned = reminders.plan({ ...address, name }, reminderFieldsOf(name, options));
-      const present = this.#reminders.get(name);
+      const present = this.#changes.reminders.get(name);
       // One that this turn has set is there already.
       if (options.ifExists === 'keep' && present?.type === 'set') return;
       const keeps = options.ifExists === 'keep' && present === undefined;
@@ -88,7 +104,7 @@ export class TurnTicks {
 
   async #getReminder(name: string): Promise<ActorReminder | undefined> {
     const { address, reminders } = this.#deps;
-    const changed = this.#reminders.get(name);
+    const changed = this.#changes.reminders.get(name);
     if (changed?.type === 'delete') return undefined;
     try {
       checkTickName('reminder', name);
@@ -105,14 +121,14 @@ export class TurnTicks {
     this.#change('timers.set', () => {
       const { address, timers } = this.#deps;
       const planned = timers.plan({ ...address, name }, timerFieldsOf(name, options));
-      this.#timers.set(name, planned);
+      this.#toChange().timers.set(name, planned);
     });
   }
 
   #deleteTimer(name: string): void {
     this.#change('timers.delete', () => {
       checkTickName('timer', name);
-      this.#timers.set(name, undefined);
+      this.#toChange().timers.set(name, undefined);
     });
   }
 
@@ -127,9 +143,10 @@ export class TurnTicks {
   }
 
   #noteReminder(change: ReminderChange): void {
-    if (this.#reminders.size >= MAX_CHANGES && !this.#reminders.has(change.name))
+    const { reminders } = this.#toChange();
+    if (reminders.size >= MAX_CHANGES && !reminders.has(change.name))
       throw malformedTick('reminder', `the turn has changed ${MAX_CHANGES} already: expected no more`);
-    this.#reminders.set(change.name, change);
+    reminders.set(change.name, change);
   }
 }
 
