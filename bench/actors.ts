@@ -1,7 +1,8 @@
 /**
- * Actors: `insidecar run`, with its state on disk, beside `daprd` with its placement and scheduler and its state in memory,
- * each with the same application in a process of its own. Calls, transactions, reminders, memory; then calls between two
- * hosts of insidecar on Redis. See README.md.
+ * Actors: `insidecar run`, with its state on disk, beside a server that does the least that a sidecar must (the floor), and
+ * beside `daprd` with its placement and scheduler and its state in memory, each with the same application in a process of its
+ * own. Calls, transactions, reminders, memory; then calls between two hosts of insidecar on Redis. Prints what was aimed at,
+ * and whether it was met. See README.md.
  *
  * Usage: `[DAPRD=<path of daprd> DAPR_SCHEDULER=<path> DAPR_PLACEMENT=<path>] npx tsx bench/actors.ts [--quick] [--rounds n]
  * [--seconds s] [--connections n] [--only calls|state|set|due|memory|forwarded]`. Without daprd its columns are empty. On Linux.
@@ -18,8 +19,8 @@ import { Load } from './support/load.ts';
 import { readOptions } from './support/options.ts';
 import { PAYLOAD } from './support/payload.ts';
 import { type Kind, type Programs, SidecarCommand } from './support/sidecar-command.ts';
-import { median, printTable } from './support/stats.ts';
-import { type Entrant, type Figures, noFigures, rowOf, takeTurns, type Work } from './support/turns.ts';
+import { median, printTable, ratio } from './support/stats.ts';
+import { type Entrant, type Figures, noFigures, takeTurns, type Work } from './support/turns.ts';
 
 const options = readOptions(['calls', 'state', 'set', 'due', 'memory', 'forwarded']);
 const { DAPRD: daprd, DAPR_SCHEDULER: scheduler, DAPR_PLACEMENT: placement } = process.env;
@@ -34,6 +35,30 @@ const { connections } = options;
 const directory = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
 const programs: Programs = { daprd: daprd ?? '', scheduler, placement, directory };
 const rows: string[][] = [];
+const aims: string[][] = [];
+
+/** What is aimed at: no more CPU time, and so many times the rate of daprd or so many per second. */
+interface Aim {
+  readonly micros?: number;
+  readonly timesDaprd?: number;
+  readonly perSecond?: number;
+}
+
+/** Notes an aim, and what has come of it; `undefined` where nothing was measured. */
+function noteAim(what: string, aim: string, value: number | undefined, isMet: (value: number) => boolean): void {
+  if (value === undefined || Number.isNaN(value)) aims.push([what, aim, '', 'not measured']);
+  else aims.push([what, aim, value.toFixed(value < 10 ? 2 : 0), isMet(value) ? 'met' : 'missed']);
+}
+
+function noteAims(what: string, { micros, timesDaprd, perSecond }: Aim, own: Figures, peer?: Figures): void {
+  if (micros !== undefined)
+    noteAim(what, `at most ${micros} µs CPU`, median(own.cpuMicros), (value) => value <= micros);
+  if (perSecond !== undefined)
+    noteAim(what, `at least ${perSecond}/s`, median(own.perSecond), (value) => value >= perSecond);
+  const times = peer && ratio(own.perSecond, peer.perSecond);
+  if (timesDaprd !== undefined)
+    noteAim(what, `at least ${timesDaprd} times the rate of daprd`, times, (value) => value >= timesDaprd);
+}
 
 /** Starts a sidecar for the application; resolves when its actors can be called. */
 async function start(kind: Kind, app: Contender): Promise<SidecarCommand> {
@@ -58,27 +83,39 @@ async function statusOf(port: number, actor: string): Promise<number> {
   return response.status;
 }
 
-/** A row of a table; daprd's cells are empty without it. */
-function row(label: string, figures: readonly Figures[]): string[] {
-  const [own = noFigures(), peer] = figures;
-  if (peer !== undefined) return rowOf(label, own, peer);
-  return [label, Math.round(median(own.perSecond)).toLocaleString('en'), `${median(own.cpuMicros).toFixed(0)} µs`];
+/** A row of the table; the cells of what was not measured are empty. */
+function row(label: string, own: Figures, floor?: Figures, peer?: Figures): string[] {
+  const cells = (figures: Figures | undefined): string[] =>
+    figures === undefined
+      ? ['', '']
+      : [Math.round(median(figures.perSecond)).toLocaleString('en'), `${median(figures.cpuMicros).toFixed(0)} µs`];
+  const overFloor = floor === undefined ? '' : ratio(own.cpuMicros, floor.cpuMicros).toFixed(2);
+  const overPeer =
+    peer === undefined
+      ? ['', '']
+      : [ratio(own.perSecond, peer.perSecond), ratio(peer.cpuMicros, own.cpuMicros)].map((value) => value.toFixed(2));
+  return [label, ...cells(own), ...cells(floor), overFloor, ...cells(peer), ...overPeer];
 }
 
-/** Starts both, and has them work in turn. */
-async function inTurn(label: string, open: (sidecar: SidecarCommand) => Promise<Work>): Promise<void> {
+/** Starts all, and has them work in turn. */
+async function inTurn(label: string, aim: Aim, open: (port: number) => Promise<Work>): Promise<void> {
   const app = await startContender('./actors-app-server.ts', 'app');
+  const floor = await startContender('./actors-floor.ts', 'floor', { argument: String(app.port) });
   const sidecars: SidecarCommand[] = [];
   try {
-    const entrants: Entrant[] = [];
+    const floorMicros = async (): Promise<number> => (await floor.usage()).cpuMicros;
+    const entrants: Entrant[] = [{ work: await open(floor.port), cpuMicros: floorMicros }];
     for (const kind of KINDS) {
       const sidecar = await start(kind, app);
       sidecars.push(sidecar);
-      entrants.push({ work: await open(sidecar), cpuMicros: () => sidecar.cpuMicros });
+      entrants.push({ work: await open(sidecar.port), cpuMicros: () => sidecar.cpuMicros });
     }
-    rows.push(row(label, await takeTurns(entrants, options)));
+    const [floorFigures, own = noFigures(), peer] = await takeTurns(entrants, options);
+    rows.push(row(label, own, floorFigures, peer));
+    noteAims(label, aim, own, peer);
   } finally {
     for (const sidecar of sidecars) await sidecar[Symbol.asyncDispose]();
+    await floor.stop();
     await app.stop();
   }
 }
@@ -94,14 +131,17 @@ const actor = (name: string | number): string => `/v1.0/actors/Bench/${name}`;
 
 async function calls(): Promise<void> {
   for (const actors of [1, connections])
-    await inTurn(`call, ${actors} actor${actors === 1 ? '' : 's'}`, ({ port }) =>
-      again(port, 'PUT', (index) => `${actor(index % actors)}/method/m`, PAYLOAD),
+    await inTurn(
+      `call, ${actors} actor${actors === 1 ? '' : 's'}`,
+      { micros: actors === 1 ? 100 : 90, timesDaprd: 3 },
+      (port) => again(port, 'PUT', (index) => `${actor(index % actors)}/method/m`, PAYLOAD),
     );
 }
 
 async function state(): Promise<void> {
   const body = JSON.stringify([{ operation: 'upsert', request: { key: 'k', value: JSON.parse(PAYLOAD) as unknown } }]);
-  await inTurn(`state transaction of one key, ${connections} actors`, async ({ port }) => {
+  const aim = { micros: 90, perSecond: 8_000 };
+  await inTurn(`state transaction of one key, ${connections} actors`, aim, async (port) => {
     for (let index = 0; index < connections; index++) await statusOf(port, String(index));
     return again(port, 'PUT', (index) => `${actor(index)}/state`, body);
   });
@@ -109,7 +149,7 @@ async function state(): Promise<void> {
 
 async function reminders(): Promise<void> {
   const body = JSON.stringify({ dueTime: '1h', data: JSON.parse(PAYLOAD) as unknown });
-  await inTurn('reminder set, 64 actors', async ({ port }) => {
+  await inTurn('reminder set, 64 actors', { perSecond: 5_800 }, async (port) => {
     const path = (index: number): string => `${actor(index % 64)}/reminders/r${index}`;
     const load = await Load.open({ port, connections, path, body });
     return (seconds) => load.run(seconds);
@@ -142,7 +182,12 @@ async function due(): Promise<void> {
       memory[index]?.push(sidecar.mebibytesInAll);
       await app.stop();
     }
-  rows.push(row(`${DUE} reminders due at one instant`, figures));
+  const label = `${DUE} reminders due at one instant`;
+  const [own = noFigures(), peer] = figures;
+  rows.push(row(label, own, undefined, peer));
+  noteAims(label, { micros: 200 }, own);
+  noteAim(label, 'the last after at most 700 ms', median(lateness[0] ?? []), (value) => value <= 700);
+  noteAim(label, 'at most 100 MiB then', median(memory[0] ?? []), (value) => value <= 100);
   const cells = (kind: Kind, index: number): string[] => [
     kind,
     `${median(lateness[index] ?? []).toFixed(0)} ms`,
@@ -184,14 +229,18 @@ async function memoryOfActors(): Promise<void> {
   printTable(['', 'actor', 'resident'], cells);
 }
 
-/** Calls of actors at the host that is asked, and at the other one. CPU is that of both. */
+/** Calls of actors at the host that is asked, and at the other one. CPU is that of both sidecars. */
 async function forwarded(): Promise<void> {
   await using redis = await startRedis(['--appendonly', 'no', '--save', '']);
   using _onSignal = disposeOnSignal(redis);
-  const argument = `redis://127.0.0.1:${redis.port}`;
+  const apps = [
+    await startContender('./actors-app-server.ts', 'app a'),
+    await startContender('./actors-app-server.ts', 'app b'),
+  ] as const;
+  const argumentOf = ({ port }: Contender): string => `redis://127.0.0.1:${redis.port} ${port}`;
   const hosts = [
-    await startContender('./actor-host.ts', 'a', { argument }),
-    await startContender('./actor-host.ts', 'b', { argument }),
+    await startContender('./actor-host.ts', 'a', { argument: argumentOf(apps[0]) }),
+    await startContender('./actor-host.ts', 'b', { argument: argumentOf(apps[1]) }),
   ] as const;
   const [{ port }] = hosts;
   const places = await divided(port);
@@ -199,7 +248,6 @@ async function forwarded(): Promise<void> {
     const usages = await Promise.all(hosts.map((host) => host.usage()));
     return usages.reduce((sum, usage) => sum + usage.cpuMicros, 0);
   };
-  // The host that is asked is the one that the first of the two processes is.
   const [first = [], second = []] = [...places.values()];
   const entrants: Entrant[] = [];
   for (const ids of [first, second]) {
@@ -209,12 +257,14 @@ async function forwarded(): Promise<void> {
   const figures = await takeTurns(entrants, options);
   const [a, b] = figures.map(({ cpuMicros: each }) => median(each));
   const [local = noFigures(), remote = noFigures()] = (a ?? 0) < (b ?? 0) ? figures : [...figures].reverse();
-  console.log('\ncalls of actors in code, two hosts on Redis; CPU of both');
-  printTable(['', 'local/s', 'CPU', 'forwarded/s', 'CPU', '× as fast', '÷ CPU'], [rowOf('call', local, remote)]);
-  for (const host of hosts) await host.stop();
+  rows.push(row(`call, ${connections} actors, two hosts on Redis: local`, local));
+  rows.push(row(`call, ${connections} actors, two hosts on Redis: forwarded`, remote));
+  const times = ratio(remote.cpuMicros, local.cpuMicros);
+  noteAim('forwarded call, CPU of both hosts', 'at most 2.2 local calls', times, (value) => value <= 2.2);
+  for (const contender of [...hosts, ...apps]) await contender.stop();
 }
 
-/** The actors of each host, by its process, once both have some. */
+/** The actors of each host, by its application, once both have some. */
 async function divided(port: number): Promise<ReadonlyMap<number, string[]>> {
   for (;;) {
     const places = new Map<number, string[]>();
@@ -235,12 +285,18 @@ try {
   if (isWanted('state')) await state();
   if (isWanted('set')) await reminders();
   if (isWanted('due')) await due();
-  if (rows.length > 0) {
-    console.log();
-    printTable(['actors', 'insidecar/s', 'CPU', 'daprd/s', 'CPU', '× as fast', '÷ CPU'], rows);
-  }
   if (isWanted('memory')) await memoryOfActors();
   if (isWanted('forwarded')) await forwarded();
 } finally {
+  // After a failure as well: a run takes minutes.
+  if (rows.length > 0) {
+    console.log();
+    const peers = ['floor/s', 'CPU', 'CPU ÷ floor', 'daprd/s', 'CPU', '× as fast', '÷ CPU'];
+    printTable(['actors', 'insidecar/s', 'CPU', ...peers], rows);
+  }
+  if (aims.length > 0) {
+    console.log();
+    printTable(['', 'aim', 'is', ''], aims);
+  }
   rmSync(directory, { recursive: true, force: true });
 }

@@ -1,4 +1,7 @@
-/** The application of `bench/actors.ts`: hosts actors of one type, answers each call, and counts the ticks of reminders. */
+/**
+ * The application of `bench/actors.ts`: hosts actors of one type, answers each call, `where` with its process, and counts the
+ * ticks of reminders.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serve } from './contender.ts';
@@ -14,7 +17,8 @@ const server = createServer((req, res) => {
       delivered++;
       lastDeliveredAt = Date.now();
     }
-    req.resume().on('end', () => res.end());
+    const answer = url.endsWith('/where') ? String(process.pid) : undefined;
+    req.resume().on('end', () => res.end(answer));
   } else if (url === '/dapr/config') {
     res.writeHead(200, { 'content-type': 'application/json' }).end(CONFIGURATION);
   } else {
