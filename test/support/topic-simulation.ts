@@ -150,8 +150,9 @@ export class TopicSimulation implements AsyncDisposable {
   async #work({ clock }: Member): Promise<void> {
     if (this.#isCalm) return;
     const dice = this.#random();
-    // Some take long enough that hosts come and go meanwhile, but less than a hand-over waits.
-    if (dice < 0.05) await sleep(clock, 1 + Math.floor(this.#random() * 8_000));
+    // Some take long enough that hosts come and go meanwhile, but less than a hand-over waits, also several at once.
+    const longestMs = this.#options.isBulk === true ? 400 : 8_000;
+    if (dice < 0.05) await sleep(clock, 1 + Math.floor(this.#random() * longestMs));
     else if (dice < 0.3)
       for (let waits = this.#random() * 5; waits > 0; waits--) await new Promise((resolve) => setImmediate(resolve));
     // Of several messages at once, those that have succeeded would come again.
