@@ -6,6 +6,9 @@ const MICROS_PER_TICK = 10_000;
 const PARENT = 1;
 const USER_TICKS = 11;
 const SYSTEM_TICKS = 12;
+/** Of the children that have ended. */
+const ENDED_USER_TICKS = 13;
+const ENDED_SYSTEM_TICKS = 14;
 
 function statOf(pid: number | string): readonly string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -21,9 +24,11 @@ export function cpuMicrosOf(pid: number): number {
   return microsOf(statOf(pid));
 }
 
-/** CPU time of a process and of those that it has started and that still run; on Linux. */
+/** CPU time of a process and of all that it has started; on Linux. */
 export function cpuMicrosOfServer(pid: number): number {
-  let micros = cpuMicrosOf(pid);
+  const own = statOf(pid);
+  const ended = Number(own[ENDED_USER_TICKS]) + Number(own[ENDED_SYSTEM_TICKS]);
+  let micros = microsOf(own) + ended * MICROS_PER_TICK;
   for (const other of readdirSync('/proc')) {
     if (!/^\d+$/.test(other)) continue;
     try {
