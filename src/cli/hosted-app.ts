@@ -13,8 +13,10 @@ import type { RunApp, RunInspector } from './runs/run-files.ts';
 import { type AppSettings, given } from './settings.ts';
 import { type HostedSidecar, sidecarOptions } from './sidecar-options.ts';
 
+type Shared = 'run' | 'state' | 'components' | 'identity' | 'resources' | 'telemetry';
+
 /** Dependencies shared by the applications of a run. */
-export interface SessionDeps extends Pick<HostedSidecar, 'run' | 'state' | 'components' | 'resources' | 'telemetry'> {
+export interface SessionDeps extends Pick<HostedSidecar, Shared> {
   readonly clock: Clock;
   readonly environment: NodeJS.ProcessEnv;
   readonly process: Pick<CommandOptions, 'stdout' | 'stderr' | 'guard'>;

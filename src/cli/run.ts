@@ -1,5 +1,6 @@
 import { sharedState } from '../cluster/shared-state.ts';
 import { memoryState } from '../components/memory/memory-store.ts';
+import { SECRET_VARIABLE } from '../security/identity-options.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
 import { VERSION } from '../version.ts';
@@ -156,14 +157,18 @@ async function appsOf(commandLine: CommandLine, { wire }: RunSettings): Promise<
 
 /** One store for all applications: each keeps its own data in it, and they find each other through it. */
 function stateOf(
-  { resources, context: { clock }, place: { shared } }: Run,
+  { resources, context: { clock, environment }, place: { shared } }: Run,
   onLost: () => void,
-): Pick<SessionDeps, 'state' | 'components'> {
+): Pick<SessionDeps, 'state' | 'components' | 'identity'> {
   // A server comes back by itself; a lost directory does not.
   const watched = (state: StateDefinition): StateDefinition =>
     state.type === 'embedded' ? watchState(state, clock, onLost) : state;
-  if (shared !== undefined) return { state: shared.state(watched, clock), components: new SharedComponents('shared') };
+  if (shared !== undefined) {
+    // A secret of the user's own proves more: to commands on other machines, too.
+    const identity = environment[SECRET_VARIABLE] ? undefined : shared.identity;
+    return { state: shared.state(watched, clock), components: new SharedComponents('shared'), identity };
+  }
   const { state } = resources;
   const components = new SharedComponents(state === undefined ? 'memory' : 'kept');
-  return { state: sharedState(watched(state ?? memoryState())), components };
+  return { state: sharedState(watched(state ?? memoryState())), components, identity: undefined };
 }

@@ -3,6 +3,7 @@ import { durablePubSub } from '../components/durable/durable-pubsub.ts';
 import { keyValueStore } from '../components/key-value/index.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
+import type { IdentityOptions } from '../security/identity-options.ts';
 import type { SidecarOptions } from '../sidecar/options.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
@@ -55,6 +56,8 @@ export interface HostedSidecar {
   readonly run: RunSettings;
   readonly state: StateDefinition;
   readonly components: SharedComponents;
+  /** By which the applications of commands that share prove their names. */
+  readonly identity: IdentityOptions | undefined;
   readonly resources: RunResources;
   readonly logger: Logger;
   /** The URL of its HTTP API for other sidecars. */
@@ -64,7 +67,7 @@ export interface HostedSidecar {
 
 /** The options of one application's sidecar. */
 export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarOptions {
-  const { run, state, components, resources, logger, address, telemetry } = parts;
+  const { run, state, components, identity, resources, logger, address, telemetry } = parts;
   const fromFiles = resources.byApp.get(app.appId)?.options;
   const shared = fromFiles?.components.map((definition) => components.share(definition));
   const definitions = isElsewhere(app, resources) ? shared?.map(withoutOwnState) : shared;
@@ -79,6 +82,7 @@ export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarO
     dapr: { ...fromFiles?.dapr, placement: { enabled: run.showsPlacement } },
     logger,
     address,
+    ...given('identity', fromFiles?.identity ?? identity),
     ...given('telemetry', telemetry?.of(app.appId)),
     ...given('app', appOptions(app, run)),
     ...given('deliveryTimeout', run.deliveryTimeoutMs),

@@ -1,8 +1,18 @@
+import { statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { freePort, type Listening, listen, send } from '../support/http.ts';
-import { PATIENCE, program, runCli, runHere, startCli, temporaryDirectory, untilSaid } from './cli.ts';
+import {
+  PATIENCE,
+  program,
+  runCli,
+  runHere,
+  runtimeDirectory,
+  startCli,
+  temporaryDirectory,
+  untilSaid,
+} from './cli.ts';
 
 const SECRET = 'a secret that is long enough for HS256';
 
@@ -32,7 +42,10 @@ const warehouse = (): Promise<Listening> =>
 
 describe('access control between separate commands', () => {
   /** The answers that callers get, each from a run of its own with what is in its environment. */
-  async function answersTo(callers: readonly (readonly [appId: string, path: string, env: NodeJS.ProcessEnv])[]) {
+  async function answersTo(
+    callers: readonly (readonly [appId: string, path: string, env: NodeJS.ProcessEnv])[],
+    calleeEnv: NodeJS.ProcessEnv,
+  ) {
     await using app = await warehouse();
     const directory = await temporaryDirectory();
     const [calleePort, file] = [String(await freePort()), (name: string) => join(directory, name)];
@@ -46,8 +59,7 @@ describe('access control between separate commands', () => {
       const cli = startCli(['run', '--app-id', appId, '--http-port', port, '--config', config, ...more], { env });
       await untilSaid(cli.stderr, 'sidecar at');
     };
-    const secret = { SIDECAR_IDENTITY_SECRET: SECRET };
-    await run('warehouse', calleePort, file('callee.yaml'), secret, '--app-port', String(app.port));
+    await run('warehouse', calleePort, file('callee.yaml'), calleeEnv, '--app-port', String(app.port));
     const asked = callers.map(async ([appId, path, env]) => {
       const port = String(await freePort());
       await run(appId, port, file('caller.yaml'), env);
@@ -60,14 +72,36 @@ describe('access control between separate commands', () => {
   test('holds by the secret in SIDECAR_IDENTITY_SECRET', async () => {
     const secret = { SIDECAR_IDENTITY_SECRET: SECRET };
     expect(
-      await answersTo([
-        ['shop', 'price', secret],
-        ['shop', 'secret', secret],
-        ['thief', 'price', secret],
-        ['shop', 'price', { SIDECAR_IDENTITY_SECRET: '' }],
-        ['shop', 'price', { SIDECAR_IDENTITY_SECRET: SECRET.toUpperCase() }],
-      ]),
+      await answersTo(
+        [
+          ['shop', 'price', secret],
+          ['shop', 'secret', secret],
+          ['thief', 'price', secret],
+          ['shop', 'price', { INSIDECAR_ISOLATED: 'true' }],
+          ['shop', 'price', { SIDECAR_IDENTITY_SECRET: SECRET.toUpperCase() }],
+        ],
+        secret,
+      ),
     ).toEqual(['/price for shop', 403, 403, 403, 401]);
+  });
+
+  test('holds without a key between those that share; one that does not is anonymous', async () => {
+    const shared = { XDG_RUNTIME_DIR: runtimeDirectory() };
+    expect(
+      await answersTo(
+        [
+          ['shop', 'price', shared],
+          ['shop', 'secret', shared],
+          ['thief', 'price', shared],
+          ['shop', 'price', { ...shared, INSIDECAR_ISOLATED: 'true' }],
+          // Of another directory, as that of another user.
+          ['shop', 'price', {}],
+        ],
+        shared,
+      ),
+    ).toEqual(['/price for shop', 403, 403, 403, 401]);
+    const key = statSync(join(shared.XDG_RUNTIME_DIR, 'insidecar', 'identity.key'));
+    expect([key.mode & 0o077, key.size]).toEqual([0, 43]);
   });
 });
 

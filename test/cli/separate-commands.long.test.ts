@@ -95,7 +95,8 @@ async function stop({ cli }: Run): Promise<void> {
 
 /** The directory of what the commands share. */
 const sharedIn = (): string => join(env['XDG_RUNTIME_DIR'] ?? '', 'insidecar');
-const namesThere = (): string[] => readdirSync(sharedIn()).filter((name) => name !== 'lock.db');
+const namesThere = (): string[] =>
+  readdirSync(sharedIn()).filter((name) => name !== 'lock.db' && name !== 'identity.key');
 
 describe('two commands', () => {
   test('publish, call each other and share state; the second goes on when the first is killed', async () => {
@@ -203,6 +204,38 @@ describe('two commands', () => {
     const { components } = JSON.parse(await ask(first, 'GET', '/v1.0/metadata')) as { components: object[] };
     expect(components).toContainEqual(expect.objectContaining({ name: 'orderpubsub', type: 'pubsub.in-memory' }));
   });
+});
+
+test('two commands in the shape of hello-world: orders are kept in state, also while their application is away', async () => {
+  const node = program(`
+    import { createServer } from 'node:http';
+    const state = 'http://127.0.0.1:' + process.env.DAPR_HTTP_PORT + '/v1.0/state/statestore';
+    createServer(async (req, res) => {
+      let body = '';
+      for await (const chunk of req) body += chunk;
+      if (req.url === '/neworder') {
+        const saved = await fetch(state, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify([{ key: 'order', value: JSON.parse(body).data }]),
+        });
+        return res.writeHead(saved.ok ? 200 : 500).end();
+      }
+      if (req.url === '/order') {
+        const found = await fetch(state + '/order');
+        return res.writeHead(found.status, { 'content-type': 'application/json' }).end(await found.text());
+      }
+      res.writeHead(404).end();
+    }).listen(Number(process.env.APP_PORT), '127.0.0.1');`);
+  const python = await run('pythonapp');
+  const nodeapp = await run('nodeapp', node);
+  for (let orderId = 1; orderId <= 3; orderId++)
+    await ask(python, 'POST', '/v1.0/invoke/nodeapp/method/neworder', { data: { orderId } });
+  expect(await ask(python, 'GET', '/v1.0/invoke/nodeapp/method/order')).toBe('{"orderId":3}');
+  expect(await ask(nodeapp, 'GET', '/v1.0/state/statestore/order')).toBe('{"orderId":3}');
+  await stop(nodeapp);
+  await run('nodeapp', node);
+  expect(await ask(python, 'GET', '/v1.0/invoke/nodeapp/method/order')).toBe('{"orderId":3}');
 });
 
 test('three commands in the shape of a calculator: a front end calls two others and keeps its state', async () => {

@@ -34,6 +34,7 @@ test('a run whose start hangs ends when it is asked to, after the time that a st
       process: { stdout: output, stderr: output, guard: new OrphanReaper() },
       prefix: () => () => '',
       takesInput: false,
+      identity: undefined,
       telemetry: undefined,
     },
     () => ({ debug() {}, info() {}, warn() {}, error() {} }),

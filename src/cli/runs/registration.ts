@@ -1,6 +1,4 @@
-import { messageOf } from '../../errors.ts';
 import type { Logger } from '../../util/logger.ts';
-import { CommandFailure, EXIT } from '../failure.ts';
 import type { HostedApp, Registered } from '../hosted-app.ts';
 import { given } from '../settings.ts';
 import { type RunInfo, type RunInspector, removeRunFile, writeRunFile } from './run-files.ts';
@@ -13,15 +11,6 @@ export interface RegistrationDeps {
   readonly shared: SharedPlace | undefined;
   readonly run: Pick<RunInfo, 'directory' | 'startedAt' | 'runFile'>;
   readonly logger: Logger;
-}
-
-function enter(shared: SharedPlace, info: RunInfo, directory: string): void {
-  try {
-    shared.enter(info);
-  } catch (error) {
-    const why = `what this command shares with others cannot be kept in ${JSON.stringify(directory)}`;
-    throw new CommandFailure(`${why}: ${messageOf(error)}. Use --isolated to share nothing`, EXIT.failed, error);
-  }
 }
 
 /** What a run tells other commands of the user, in a file, from the start of its sidecars to their end. */
@@ -43,9 +32,9 @@ export class Registration implements Registered {
    */
   static open(deps: RegistrationDeps, apps: readonly HostedApp[], inspector: RunInspector | undefined): Registration {
     const registration = new Registration(deps, apps, inspector);
-    const { shared, directory } = deps;
+    const { shared } = deps;
     if (shared === undefined) registration.update();
-    else enter(shared, registration.#info, directory);
+    else shared.enter(registration.#info);
     return registration;
   }
 

@@ -54,7 +54,7 @@ export interface RunApp {
 /** No access for group and others: the files hold tokens. */
 const OTHERS = 0o077;
 const DIRECTORY_MODE = 0o700;
-const FILE_MODE = 0o600;
+export const FILE_MODE = 0o600;
 const FILE = /^(\d+)\.json$/;
 
 /**
@@ -143,6 +143,15 @@ function readdirOf(directory: string): readonly string[] {
 }
 
 function readRun(path: string): RunInfo | undefined {
+  try {
+    return runOf(JSON.parse(readPrivate(path) ?? ''));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of a file, and of no link, that this user alone may use; `undefined` for any other. */
+export function readPrivate(path: string): string | undefined {
   let descriptor: number;
   try {
     descriptor = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
@@ -153,7 +162,7 @@ function readRun(path: string): RunInfo | undefined {
     const { uid, mode } = fstatSync(descriptor);
     const own = process.getuid?.();
     if (own !== undefined && (uid !== own || (mode & OTHERS) !== 0)) return undefined;
-    return runOf(JSON.parse(readFileSync(descriptor, 'utf8')));
+    return readFileSync(descriptor, 'utf8');
   } catch {
     return undefined;
   } finally {

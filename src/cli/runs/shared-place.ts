@@ -3,12 +3,16 @@ import { join } from 'node:path';
 import { sharedState } from '../../cluster/shared-state.ts';
 import { directoryState } from '../../components/embedded/directory-state.ts';
 import { STARTUP_LIMITS } from '../../components/startup-period.ts';
+import { messageOf } from '../../errors.ts';
+import type { IdentityOptions } from '../../security/identity-options.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { ExpectedOne } from '../../util/expected.ts';
 import { VERSION } from '../../version.ts';
+import { CommandFailure, EXIT } from '../failure.ts';
 import { liveRunsIn, type RunInfo, removeRunFile, writeRunFile } from './run-files.ts';
 import { RunLock } from './run-lock.ts';
+import { secretIn } from './run-secret.ts';
 
 /** Releases may store other formats: each has a directory of its own. */
 const NAME = `shared-${VERSION}`;
@@ -39,6 +43,11 @@ export class SharedPlace {
     return new SharedPlace(directory, await RunLock.of(directory));
   }
 
+  /** Proves to the other commands which application calls. @throws Failure if the secret cannot be kept. */
+  get identity(): IdentityOptions {
+    return { keys: [{ secret: this.#try(() => secretIn(this.#directory)) }] };
+  }
+
   /** The state, for all applications of a run. It ends with the last command, so nothing of it is synced to the disk. */
   state(watched: (definition: StateDefinition) => StateDefinition, clock: Clock): StateDefinition {
     const { expectedOn, ...definition } = sharedState(watched(directoryState(this.#path, { isTransient: true })));
@@ -64,12 +73,23 @@ export class SharedPlace {
     this.#later.clear();
   }
 
-  /** Joins those who use the state. What is left of others, who were killed, is removed. */
+  /** Joins those who use the state. What is left of others, who were killed, is removed. @throws Failure */
   enter(info: RunInfo): void {
-    this.#lock.hold(() => {
-      this.#removeUnused();
-      writeRunFile(info, this.#directory);
-    });
+    this.#try(() =>
+      this.#lock.hold(() => {
+        this.#removeUnused();
+        writeRunFile(info, this.#directory);
+      }),
+    );
+  }
+
+  #try<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      const why = `what this command shares with others cannot be kept in ${JSON.stringify(this.#directory)}`;
+      throw new CommandFailure(`${why}: ${messageOf(error)}. Use --isolated to share nothing`, EXIT.failed, error);
+    }
   }
 
   /** Leaves. The last one removes the state. */
