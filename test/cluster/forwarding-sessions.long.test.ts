@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { SESSION_PATH } from '../../src/blocks/workflow/forwarding/remote-host.ts';
 import { request } from '../../src/http/message.ts';
+import { ConflictError } from '../../src/state/errors.ts';
 import {
   ApartFleet,
   type ApartHost,
@@ -40,6 +42,31 @@ function leftWaits(): () => number {
 const cut = ({ sockets }: ApartHost): void => {
   for (const socket of sockets) socket.destroy();
 };
+
+/** Refuses the next commit about an instance, as when its shard had been with another host meanwhile. */
+function refuseOnce({ member: { store } }: ApartHost, id: string): void {
+  const commit = store.commit.bind(store);
+  store.commit = (batch) => {
+    if (!batch.put?.some(({ key }) => key.includes(id))) return commit(batch);
+    store.commit = commit;
+    return Promise.reject(new ConflictError('the shard'));
+  };
+}
+
+/** Has commits about an instance wait until `goOn` is called. */
+function holdCommits({ member: { store } }: ApartHost, id: string) {
+  const commit = store.commit.bind(store);
+  const held: (() => void)[] = [];
+  store.commit = async (batch) => {
+    if (batch.put?.some(({ key }) => key.includes(id))) await new Promise<void>((resolve) => held.push(resolve));
+    return commit(batch);
+  };
+  const goOn = (): void => {
+    store.commit = commit;
+    for (const resolve of held) resolve();
+  };
+  return { held, goOn };
+}
 
 describe('a session of one host with another', () => {
   test('that breaks loses no wait, and the next call begins another one', async () => {
@@ -89,6 +116,34 @@ describe('a session of one host with another', () => {
     for (const id of ids) await a.workflows.raiseEvent(id, 'tell', 'end');
     await fleet.fleet.pass(2);
     expect(await ends).toEqual(ids.map(() => 'a,1,2,3'));
+  });
+
+  test('keeps events behind an earlier one that the other host could not store', async () => {
+    await using fleet = new ApartFleet();
+    const { a, b, ids, ends } = await waiting(fleet);
+    const [id = ''] = ids;
+    const told: Promise<void>[] = [];
+    const tell = (number: string): unknown => told.push(a.workflows.raiseEvent(id, 'tell', number));
+    b.fateOf = () => {
+      b.fateOf = () => 'handled';
+      tell('2');
+      tell('3');
+      refuseOnce(b, id);
+      return 'handled';
+    };
+    const { held, goOn } = holdCommits(a, id);
+    tell('1');
+    await vi.waitFor(() => expect(held).not.toHaveLength(0), GIVEN_UP);
+    await setTimeout(100);
+    // Meanwhile the other host gets over its failure.
+    await fleet.fleet.pass(6, [b.member]);
+    await setTimeout(100);
+    goOn();
+    await Promise.all(told);
+    await fleet.fleet.pass(6);
+    for (const each of ids) await a.workflows.raiseEvent(each, 'tell', 'end');
+    await fleet.fleet.pass(2);
+    expect((await ends)[0]).toBe('a,1,2,3');
   });
 
   test('that falls silent is given up by both hosts, and loses no wait', async () => {

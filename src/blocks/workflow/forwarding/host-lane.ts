@@ -47,7 +47,7 @@ export class HostLane {
   readonly #peer: HostPeer;
   readonly #clock: Clock;
   readonly #waiting: PendingCall[] = [];
-  /** Calls of a lost session that were not sent, while others of it are in flight. */
+  /** Calls that are not sent, while others that they must not overtake are in flight. */
   readonly #unsent: PendingCall[] = [];
   readonly #waits: OpenWaits = new OpenWaits(() => this.#schedule());
   #answered: string[] = [];
@@ -158,11 +158,14 @@ export class HostLane {
       if (session === this.#session) this.#fail(error);
     }
     this.#inFlight = undefined;
+    const redone = new Set<string>();
     batch.forEach(({ call, resolve }, index) => {
       const outcome = outcomes[index] ?? UNSURE;
       if (outcome.is === 'done') this.#answered.push(call.key);
+      else if (outcome.is !== 'refused') redone.add(call.instanceId);
       resolve(outcome);
     });
+    if (redone.size > 0) this.#keepBehind(redone);
     this.#giveBack();
     if (session.isOld) this.#replace(session);
     if (this.#waiting.length > 0) this.#schedule();
@@ -196,6 +199,13 @@ export class HostLane {
     // Their callers turn to the store, where they must not overtake those in flight.
     if (this.#inFlight === undefined) this.#giveBack();
     this.#waits.leaveToStore();
+  }
+
+  /** Calls for these instances were not done, or perhaps not: those that wait must not overtake them. */
+  #keepBehind(instanceIds: ReadonlySet<string>): void {
+    const isBehind = ({ call }: PendingCall): boolean => instanceIds.has(call.instanceId);
+    this.#unsent.push(...this.#waiting.filter(isBehind));
+    this.#waiting.splice(0, Number.POSITIVE_INFINITY, ...this.#waiting.filter((one) => !isBehind(one)));
   }
 
   /** Nothing was done for these calls. */
