@@ -100,7 +100,7 @@ function row(label: string, own: Figures, floor?: Figures, peer?: Figures): stri
 /** Starts all, and has them work in turn. */
 async function inTurn(label: string, aim: Aim, open: (port: number) => Promise<Work>): Promise<void> {
   const app = await startContender('./actors-app-server.ts', 'app');
-  const floor = await startContender('./actors-floor.ts', 'floor', { argument: String(app.port) });
+  const floor = await startContender('./actors-floor-server.ts', 'floor', { argument: String(app.port) });
   const sidecars: SidecarCommand[] = [];
   try {
     const floorMicros = async (): Promise<number> => (await floor.usage()).cpuMicros;
