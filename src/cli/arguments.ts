@@ -39,21 +39,25 @@ export interface CommandLine {
 type Token = ReturnType<typeof parse>[number];
 
 /**
- * Parses a command line. @throws Failure naming the flag and what was expected.
+ * Parses a command line. @throws Failure naming the flags and what was expected.
  *
  * @param about - the command whose help to read
  * @param isMixed - whether flags may come after other arguments
+ * @param isCollected - whether {@link FlagValues.collect} throws instead, with what is wrong with values as well
  */
 export function readArguments(
   args: readonly string[],
   flags: readonly Flag[],
   about: string,
-  { isMixed = false }: { readonly isMixed?: boolean } = {},
+  { isMixed = false, isCollected = false }: { readonly isMixed?: boolean; readonly isCollected?: boolean } = {},
 ): CommandLine {
   const tokens = parse(args, flags);
-  const end = tokens.find(({ kind }) => kind === 'option-terminator' || (kind === 'positional' && !isMixed));
-  const flagsEnd = end?.index ?? args.length;
   const byName = namesOf(flags);
+  const end = tokens.find(
+    ({ kind }, at) =>
+      kind === 'option-terminator' || (kind === 'positional' && !isMixed && !isUnknown(tokens[at - 1], byName)),
+  );
+  const flagsEnd = end?.index ?? args.length;
   checkBare(tokens, byName, about);
   const values = new Map<string, string[]>();
   const notes: string[] = [];
@@ -69,12 +73,17 @@ export function readArguments(
     values.set(flag.name, [...known, readValue(token, flag, about)]);
   };
   for (const token of tokens) if (token.kind === 'option' && token.index < flagsEnd) problems.of(() => read(token));
-  problems.check();
+  if (!isCollected) problems.check();
   const rest = isMixed
     ? tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []))
     : args.slice(end?.kind === 'option-terminator' ? flagsEnd + 1 : flagsEnd);
   if (end?.kind === 'positional') notes.push(...lateFlags(tokens, flagsEnd, byName));
-  return { flags: new FlagValues(values, about), rest, notes };
+  return { flags: new FlagValues(values, about, problems), rest, notes };
+}
+
+/** Whether a word may be the value of a flag that is not known: the command does not begin with it. */
+function isUnknown(before: Token | undefined, byName: ReadonlyMap<string, Flag>): boolean {
+  return before?.kind === 'option' && before.value === undefined && !byName.has(before.name);
 }
 
 /** In `insidecar run node app.js --app-port 3000`, the flag is the command's, which was hardly meant. */
@@ -140,11 +149,14 @@ function unknownFlag(given: string, flags: readonly Flag[], about: string): Comm
 export class FlagValues {
   readonly #values: ReadonlyMap<string, readonly string[]>;
   readonly #about: string;
+  /** What is wrong with the flags themselves, until {@link FlagValues.collect} adds what is wrong with their values. */
+  readonly #unread: Problems;
   #problems: Problems | undefined;
 
-  constructor(values: ReadonlyMap<string, readonly string[]>, about: string) {
+  constructor(values: ReadonlyMap<string, readonly string[]>, about: string, unread: Problems) {
     this.#values = values;
     this.#about = about;
+    this.#unread = unread;
   }
 
   /** The names of the given flags. */
@@ -219,9 +231,15 @@ export class FlagValues {
     this.#problems.add(problem);
   }
 
-  /** What `read` makes of the flags. @throws Failure with all that `read` refuses */
+  /** Refuses a command line that lacks a flag, unless there is one that could not be read: it may have been meant. */
+  lack(problem: string): void {
+    if (this.#unread.areNone) this.refuse(problem);
+  }
+
+  /** What `read` makes of the flags. @throws Failure with all that is wrong with the flags, and all that `read` refuses */
   collect<T>(read: () => T): T {
     const problems = new Problems(this.#about);
+    problems.of(() => this.#unread.check());
     this.#problems = problems;
     const settings = problems.of(read);
     this.#problems = undefined;

@@ -36,6 +36,10 @@ export class Problems {
     this.#about = about;
   }
 
+  get areNone(): boolean {
+    return this.#problems.length === 0;
+  }
+
   add(problem: string): void {
     this.#problems.push(problem);
   }

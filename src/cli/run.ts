@@ -31,7 +31,7 @@ const DOCUMENTATION = 'https://github.com/insidecar/insidecar/blob/main/docs/cli
 
 /** `insidecar run`: returns the exit code. @throws Failure, or an error that keeps a sidecar from starting. */
 export async function run(args: readonly string[], context: CommandContext): Promise<number> {
-  const commandLine = readArguments(args, RUN_FLAGS, 'run');
+  const commandLine = readArguments(args, RUN_FLAGS, 'run', { isCollected: true });
   if (commandLine.flags.isOn('help') === true) {
     context.stdout.write(runHelp());
     return 0;

@@ -163,7 +163,7 @@ function metricsAddress(flags: FlagValues): RunSettings['metrics'] {
 
 function inspectorSettings(flags: FlagValues): InspectorSettings | undefined {
   const [text, token] = [flags.text('inspect'), flags.text('inspect-token')];
-  if (text === undefined && token !== undefined) flags.refuse('--inspect-token goes with --inspect');
+  if (text === undefined && token !== undefined) flags.lack('--inspect-token goes with --inspect');
   if (text === undefined) return undefined;
   return { ...given('port', text === '' ? undefined : flags.port('inspect')), ...given('token', token) };
 }
@@ -171,7 +171,7 @@ function inspectorSettings(flags: FlagValues): InspectorSettings | undefined {
 /** The settings of the application of a run without a file. @throws Failure naming the flag and what was expected. */
 export function appSettings({ flags, rest }: CommandLine, place: { appId?: string; directory: string }): AppSettings {
   const appId = flags.text('app-id') ?? place.appId ?? '';
-  if (appId === '') flags.refuse('--app-id is missing, and so is APP_ID: insidecar run --app-id orders -- node app.js');
+  if (appId === '') flags.lack('--app-id is missing, and so is APP_ID: insidecar run --app-id orders -- node app.js');
   else if (!APP_ID.test(appId))
     flags.refuse(
       `--app-id must be 1 to 256 characters without dots, slashes and white space: actual is ${JSON.stringify(appId)}`,

@@ -162,6 +162,19 @@ describe('insidecar', () => {
     expect(code).toBe(2);
   });
 
+  test('flags that cannot be read hide no wrong value of others, and no flag that may have been meant', async () => {
+    const flags = ['--ap-id', 'x', '--http-port', '99999', '--inspct', '--inspect-token', 'x', '--wire', 'grpc'];
+    const { code, stderr } = await runHere(['run', ...flags, '--', 'node', 'app.js']);
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'insidecar: unknown flag --ap-id. Did you mean --app-id?',
+      'unknown flag --inspct. Did you mean --inspect?',
+      '--wire must be one of dapr, sidecar: actual is "grpc"',
+      '--http-port must be an integer from 1 to 65535: actual is "99999"',
+      'See insidecar run --help.',
+    ]);
+    expect(code).toBe(2);
+  });
+
   test('the built command can be executed as it is', async () => {
     expect((await promisify(execFile)(MAIN, ['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+/);
   });

@@ -142,17 +142,17 @@ export const ACTORS: ActionGroup = {
   name: 'actors',
   about: 'look at actors, and manage their reminders',
   actions: [
-    { name: 'list', help: 'active ones, the busiest first', flags: [TYPE, ...LIMIT], takes: [0, 0], run: list },
-    { name: 'types', help: 'the types, and how many are active', takes: [0, 0], run: types },
-    { name: 'show', usage: 'TYPE ID', help: 'one: its state and reminders', takes: [2, 2], run: show },
+    { name: 'list', help: 'list active actors, the busiest first', flags: [TYPE, ...LIMIT], takes: [0, 0], run: list },
+    { name: 'types', help: 'list the types, and how many are active', takes: [0, 0], run: types },
+    { name: 'show', usage: 'TYPE ID', help: 'show the state and reminders of an actor', takes: [2, 2], run: show },
     {
       name: 'reminders',
-      help: 'all reminders',
+      help: 'list all reminders',
       flags: [TYPE, { name: 'id', value: 'ID', help: 'of this actor; with --type' }, ...PAGE_FLAGS],
       takes: [0, 0],
       run: reminders,
     },
-    { name: 'reminder', ...REMINDER, help: 'one, with its data', run: showReminder },
+    { name: 'reminder', ...REMINDER, help: 'show a reminder and its data', run: showReminder },
     {
       name: 'run',
       ...REMINDER,

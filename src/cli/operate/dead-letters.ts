@@ -254,12 +254,12 @@ export const DEAD_LETTERS: ActionGroup = {
   name: 'dead-letters',
   about: 'redeliver or discard dead letters',
   actions: [
-    { name: 'list', help: 'all dead letters', flags: [...FILTERS, ...PAGE_FLAGS], takes: [0, 0], run: list },
-    { name: 'show', usage: 'KEY', help: 'one, with its data', flags: FILTERS, takes: [1, 1], run: show },
+    { name: 'list', help: 'list all dead letters', flags: [...FILTERS, ...PAGE_FLAGS], takes: [0, 0], run: list },
+    { name: 'show', usage: 'KEY', help: 'show a dead letter and its data', flags: FILTERS, takes: [1, 1], run: show },
     {
       name: 'redeliver',
       usage: 'KEY…|--all',
-      help: 'to the group that failed',
+      help: 'send it to the group that failed',
       flags: [
         ...FILTERS,
         ALL,
@@ -272,7 +272,7 @@ export const DEAD_LETTERS: ActionGroup = {
     {
       name: 'discard',
       usage: 'KEY…|--all',
-      help: 'remove for good',
+      help: 'remove it for good',
       flags: [...FILTERS, ALL, YES],
       takes: [0, Number.POSITIVE_INFINITY],
       run: discard,

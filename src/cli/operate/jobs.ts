@@ -125,16 +125,16 @@ export const JOBS: ActionGroup = {
   actions: [
     {
       name: 'list',
-      help: 'all jobs',
+      help: 'list all jobs',
       flags: [{ name: 'prefix', value: 'TEXT', help: 'of list: names that begin with it' }, ...PAGE_FLAGS],
       takes: [0, 0],
       run: list,
     },
-    { name: 'show', ...NAME, help: 'one, with its data', run: show },
+    { name: 'show', ...NAME, help: 'show a job and its data', run: show },
     {
       name: 'schedule',
       ...NAME,
-      help: 'add one, with --schedule, --due or both',
+      help: 'add a job, with --schedule, --due or both',
       flags: [
         { name: 'schedule', value: 'WHEN', help: "'0 0 8 * * *', @daily or @every 1h" },
         { name: 'due', value: 'TIME', aliases: ['due-time'], help: 'its first run: 2h or a date' },
@@ -145,10 +145,10 @@ export const JOBS: ActionGroup = {
       ],
       run: schedule,
     },
-    { name: 'run', ...NAME, help: 'run it now; its schedule stays', run },
-    { name: 'pause', ...NAME, help: 'no more runs', run: changing('pause', 'is paused', 'was paused before') },
-    { name: 'resume', ...NAME, help: 'runs again', run: changing('resume', 'is resumed', 'was not paused') },
-    { name: 'delete', ...NAME, help: 'remove it', run: changing('delete', 'is deleted') },
+    { name: 'run', ...NAME, help: 'run a job now; its schedule stays', run },
+    { name: 'pause', ...NAME, help: 'begin no more runs', run: changing('pause', 'is paused', 'was paused before') },
+    { name: 'resume', ...NAME, help: 'begin runs again', run: changing('resume', 'is resumed', 'was not paused') },
+    { name: 'delete', ...NAME, help: 'remove a job', run: changing('delete', 'is deleted') },
   ],
   notes: ['--schedule to --if-exists belong to schedule.'],
 };

@@ -219,7 +219,7 @@ export const WORKFLOWS: ActionGroup = {
   actions: [
     {
       name: 'list',
-      help: 'all instances, from the last ID on',
+      help: 'list instances, from the last ID on',
       flags: [...FILTERS, { name: 'oldest-first', help: 'of list: from the first ID on' }, ...PAGE_FLAGS],
       takes: [0, 0],
       run: list,
@@ -228,14 +228,14 @@ export const WORKFLOWS: ActionGroup = {
       name: 'start',
       usage: 'NAME',
       takes: [1, 1],
-      help: 'start one of this name',
+      help: 'start an instance of this workflow',
       flags: [INPUT, { name: 'id', value: 'ID', help: 'of start: its instance ID (one is made)' }],
       run: start,
     },
-    { name: 'show', ...ID, help: 'one, with input and output', run: show },
-    { name: 'history', ...ID, help: 'what happened in it', run: history },
-    { name: 'pause', ...ID, help: 'what comes for it waits', run: one('pause', 'is paused') },
-    { name: 'resume', ...ID, help: 'it goes on', run: one('resume', 'is resumed') },
+    { name: 'show', ...ID, help: 'show an instance, with input and output', run: show },
+    { name: 'history', ...ID, help: 'list what happened in an instance', run: history },
+    { name: 'pause', ...ID, help: 'let what comes for it wait', run: one('pause', 'is paused') },
+    { name: 'resume', ...ID, help: 'let it go on', run: one('resume', 'is resumed') },
     {
       name: 'cancel',
       ...ID,
@@ -270,7 +270,7 @@ export const WORKFLOWS: ActionGroup = {
       ],
       run: rerun,
     },
-    { name: 'purge', ...ID_OR_ALL, help: 'remove one that is over', flags: [...FILTERS, ALL, YES], run: purge },
+    { name: 'purge', ...ID_OR_ALL, help: 'remove an instance that is over', flags: [...FILTERS, ALL, YES], run: purge },
   ],
   notes: [
     'list has the order of the IDs; those that were not given sort by their start.',
