@@ -212,7 +212,7 @@ test(
     expect(queues.stdout + queues.stderr).not.toContain(token);
     shop.cli.child.kill('SIGTERM');
     await shop.cli.ended;
-    expect(await readdir(join(shop.runtime, 'insidecar'))).toEqual(['lock.db']);
+    expect(await readdir(join(shop.runtime, 'insidecar'))).toEqual(['identity.key', 'lock.db']);
     expect(await shop.run('queues')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Start it with insidecar run --inspect'),
