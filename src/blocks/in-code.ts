@@ -9,7 +9,6 @@ const MISTAKES: ReadonlyMap<ErrorCode, string | undefined> = new Map([
   ['ERR_PUBSUB_REQUEST_METADATA', 'options'],
   ['ERR_PUBSUB_CLOUD_EVENTS_SER', 'data'],
   ['ERR_PUBSUB_EVENTS_SER', 'entries'],
-  ['ERR_NOT_SUPPORTED_STATE_OPERATION', 'operations'],
 ]);
 
 /**

@@ -411,7 +411,6 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, readonly Wrong[]>>>
     update: [...writing(fn), ['change', 'store', 'k'], ['options.maxAttempts', 'store', 'k', fn, { maxAttempts: 0 }]],
     transact: [
       ['operations', 'store', 5],
-      ['operations', 'store', [{ operation: 'x', key: 'k' }]],
     ],
     query: [['query', 'store', { filter: { EQ: 5 } }]],
   },
