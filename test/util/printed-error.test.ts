@@ -20,7 +20,7 @@ test.each<[argument: string, call: (sidecar: Sidecar) => unknown]>([
   ['options.limit', ({ jobs }) => jobs.listPage({ limit: 0 })],
   ['options.cursor', ({ jobs }) => jobs.listPage({ prefix: 'a', cursor: 'b' })],
   ['options.limit', ({ workflows }) => workflows.listPage({ limit: 0 })],
-  ['advance', () => virtualClock().advance(-1)],
+  ['by', () => virtualClock().advance(-1)],
 ])('a wrong argument is ERR_INVALID_ARGUMENT, which names its path: %s', async (argument, call) => {
   await using sidecar = new Sidecar({ appId: 'orders', components: [memoryPubSub('pubsub')] });
   await sidecar.start();
