@@ -16,6 +16,9 @@ const expect = (actual: any) => ({
 });
 `;
 
+/** The guides of workflows: their examples are one program. */
+export const WORKFLOW_GUIDES = ['docs/workflows.md', 'docs/workflow-instances.md', 'docs/workflows-of-dapr.md'];
+
 /** The TypeScript in a document of this repository. */
 export function codeOf(document: string, afterHeading = ''): string[] {
   const text = readFileSync(root + document, 'utf8');

@@ -13,6 +13,9 @@ const guides = [
 ];
 const everything = [...guides, ...REPEATING.map((name) => `docs/${name}`), ...markdownOf('docs/api')];
 
+/** Pages of one kind of thing, of which a reader needs one: what they say alike is about different brokers. */
+const BROKERS = ['redis-streams.md', 'jetstream.md', 'mqtt.md', 'rabbitmq.md', 'kafka.md'];
+
 /** Words that any two sentences share. */
 const COMMON = new Set(
   `a an the and or but nor of to in on at by for from with without as is are was were be been being has have had do does
@@ -72,13 +75,19 @@ function saysTheSame(a: Sentence, b: Sentence, shared: number): boolean {
   return similarity >= (Math.min(a.words, b.words) < 6 ? 0.7 : 0.5);
 }
 
+function areOne(page: string, other: string): boolean {
+  const isBroker = (path: string): boolean => BROKERS.some((name) => path === `docs/${name}`);
+  return page === other || (isBroker(page) && isBroker(other));
+}
+
 function repeatedIn(sentences: readonly Sentence[]): string[] {
   const byPart = new Map<string, Sentence[]>();
   return sentences.flatMap((sentence) => {
     const shared = new Map<Sentence, number>();
     for (const part of sentence.parts) {
       const earlier = byPart.get(part) ?? [];
-      for (const other of earlier) if (other.page !== sentence.page) shared.set(other, (shared.get(other) ?? 0) + 1);
+      for (const other of earlier)
+        if (!areOne(other.page, sentence.page)) shared.set(other, (shared.get(other) ?? 0) + 1);
       earlier.push(sentence);
       byPart.set(part, earlier);
     }

@@ -1,9 +1,9 @@
-/** Checks the types of the code in docs/workflows.md and runs it as it stands there. */
+/** Checks the types of the code in the guides of workflows and runs it as it stands there. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { codeOf, RUNNER, start } from './code-of-docs.ts';
+import { codeOf, RUNNER, start, WORKFLOW_GUIDES } from './code-of-docs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -13,7 +13,7 @@ import { replaceActivities, virtualClock } from 'insidecar/testing';
 
 /** Runs every workflow of the guide once, with all the time that they want. */
 const ALL = `
-void receiptOf;
+void [receiptOf, checkOut, again];
 const clock = virtualClock();
 const everything = new Sidecar({ appId: 'guide', clock });
 const { workflows } = everything;
@@ -41,10 +41,13 @@ for (const { instanceId, status, output } of (await workflows.listPage({ limit: 
 await everything.stop();
 `;
 
-test('the code of docs/workflows.md has the right types, and does what the guide says', {
+test('the code of the guides of workflows has the right types, and does what the guide says', {
   timeout: 60_000,
 }, async () => {
-  const blocks = codeOf('docs/workflows.md');
+  // The first block of all has this import, too.
+  const blocks = WORKFLOW_GUIDES.flatMap((guide) => codeOf(guide)).map((code) =>
+    code.replace(/^import \{ Sidecar \} from 'insidecar';\n/, ''),
+  );
   const output = start('workflows-guide', RUNNER + IMPORTS + blocks.join('\n') + ALL);
   writeFileSync(
     `${root}temp/tsconfig.workflows-guide.json`,

@@ -52,7 +52,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL with TLS, a password and a 
     ssl: certificates.trust,
   });
 
-  /** Makes the tables as another role, as docs/state.md says. */
+  /** Makes the tables as another role, as docs/state-servers.md says. */
   async function newSchema(): Promise<string> {
     const schema = server.newPlace();
     await server.sql(

@@ -135,7 +135,7 @@ describe.skipIf(!hasRedis())('a Redis with TLS', () => {
     // As on a server that somebody else operates: no CONFIG, INFO and ROLE.
     { rights: 'no dangerous commands', rules: ['~*', '&*', '+@all', '-@dangerous'], polls: true },
   ])('state, locks and configuration as a user with $rights', async ({ rules, polls }) => {
-    await using server = await TlsRedis.start('state.md', /ACL SETUSER app on >secret (.*)/);
+    await using server = await TlsRedis.start('state-servers.md', /ACL SETUSER app on >secret (.*)/);
     await server.setUser('user', rules);
     const url = `rediss://user:secret@127.0.0.1:${server.tlsPort}`;
     await using world = await storesWorld({ components: storesOn({ url, tls: server.certificates.trust }) });
@@ -154,7 +154,7 @@ describe.skipIf(!hasRedis())('a Redis with TLS', () => {
   });
 
   test('an authority that this process does not trust: the start fails, or calls do, and both say so', async () => {
-    await using server = await TlsRedis.start('state.md', /ACL SETUSER app on >secret (.*)/);
+    await using server = await TlsRedis.start('state-servers.md', /ACL SETUSER app on >secret (.*)/);
     const [state, ...others] = storesOn({ url: server.url });
     if (state === undefined) throw new Error('there are three');
     const untrusted = 'certificate that this process does not trust';

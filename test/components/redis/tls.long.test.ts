@@ -12,7 +12,7 @@ import { TlsRedis } from '../../support/tls-redis.ts';
 describe.runIf(hasRedis())('state in Redis with TLS and a user with few rights', () => {
   let redisServer: TlsRedis;
   beforeAll(async () => {
-    redisServer = await TlsRedis.start('state.md', /ACL SETUSER app on >secret (.*)/);
+    redisServer = await TlsRedis.start('state-servers.md', /ACL SETUSER app on >secret (.*)/);
     expect(redisServer.rules).toContain('+eval');
   });
   afterAll(() => redisServer[Symbol.asyncDispose]());

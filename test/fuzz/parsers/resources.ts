@@ -16,8 +16,11 @@ const READING_MS = 5_000;
 const DOCUMENTS = [
   'resources.md',
   'brokers.md',
-  'state.md',
+  'redis-streams.md',
+  'rabbitmq.md',
+  'state-servers.md',
   'security.md',
+  'access-control.md',
   'resiliency.md',
   'invocation.md',
   'telemetry.md',

@@ -22,7 +22,7 @@ import { openPubSub } from './open-pubsub.ts';
 describe.runIf(hasRedis())('pub/sub in Redis with TLS and a user with few rights', () => {
   let redisServer: TlsRedis;
   beforeAll(async () => {
-    redisServer = await TlsRedis.start('brokers.md', /`(~\* resetchannels [^`]*)`/);
+    redisServer = await TlsRedis.start('redis-streams.md', /`(~\* resetchannels [^`]*)`/);
     expect(redisServer.rules).toContain('+xadd');
     const optional = ['+client|unblock', '+eval', '+info', '+ping'];
     await redisServer.setUser(
