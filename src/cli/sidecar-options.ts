@@ -1,6 +1,9 @@
 import type { AnyComponentDefinition } from '../components/any-component.ts';
+import type { ComponentContext } from '../components/component.ts';
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
 import { keyValueStore } from '../components/key-value/index.ts';
+import type { KeyValueDefinition } from '../components/key-value.ts';
+import type { LockStoreDefinition } from '../components/lock-store.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import type { IdentityOptions } from '../security/identity-options.ts';
@@ -15,12 +18,15 @@ import { type AppSettings, given, type RunSettings } from './settings.ts';
 const DEFAULT_PUBSUB = 'pubsub';
 const DEFAULT_STATE_STORE = 'statestore';
 
+/** The components that all applications of a run may share. */
+type Shareable = PubSubDefinition | KeyValueDefinition | LockStoreDefinition;
+
 /**
- * The components of all applications of a run. A component name identifies one broker, whichever application's files
- * define it: messages reach all applications, as with a broker beside them.
+ * The components of all applications of a run. The name of a pub/sub component, and of a store in memory, identifies
+ * one, whichever application's files define it: messages reach all applications, as with a broker beside them.
  */
 export class SharedComponents {
-  readonly #byName = new Map<string, PubSubDefinition>();
+  readonly #byName = new Map<string, Shareable>();
   readonly #state: 'memory' | 'kept' | 'shared';
 
   /** @param state - where the state of the run is: `shared` with other runs */
@@ -28,20 +34,24 @@ export class SharedComponents {
     this.#state = state;
   }
 
-  /** A definition with its own scopes and topics, but the broker of the first one with the same name and type. */
+  /** A definition with its own scopes and options, but on what the first one with the same name and type has opened. */
   share(definition: AnyComponentDefinition): AnyComponentDefinition {
-    // Stores of equal names may be different ones, as those of two applications with their own files.
-    if (definition.block !== undefined && definition.block !== 'pubsub') return definition;
-    return this.#share((this.#state === 'shared' && definition.onState?.()) || definition);
+    if ('onState' in definition && definition.onState !== undefined)
+      return this.#share(this.#state === 'shared' ? definition.onState() : definition);
+    // Other stores of equal names may be different ones, as those of two applications with their own files.
+    return definition.block === undefined || definition.block === 'pubsub' ? this.#share(definition) : definition;
   }
 
-  #share(definition: PubSubDefinition): PubSubDefinition {
+  #share<D extends Shareable>(definition: D): D {
     const key = `${definition.type}/${definition.name}`;
-    const first = this.#byName.get(key);
-    if (first !== undefined)
-      return { ...definition, ...given('expected', first.expected), open: (context) => first.open(context) };
-    this.#byName.set(key, definition);
-    return definition;
+    // The cast is safe: a type has one kind of definitions.
+    const first = this.#byName.get(key) as D | undefined;
+    if (first === undefined) {
+      this.#byName.set(key, definition);
+      return definition;
+    }
+    const expected = 'expected' in first ? given('expected', first.expected) : {};
+    return { ...definition, ...expected, open: (context: ComponentContext) => first.open(context) };
   }
 
   /** The components of an application without resource files. */

@@ -233,6 +233,8 @@ export interface KeyValueDefinition extends StoreDefinition {
   readonly options: StateStoreOptions;
   /** Whether the sidecar keeps its own state there, too. Shown in metadata. Default: false. */
   readonly isOwnState?: boolean | undefined;
+  /** Makes the store with its values in the sidecar's own state, for processes that share one. @internal */
+  readonly onState?: () => KeyValueDefinition;
   /** Opens the store for one sidecar. */
   open(context: ComponentContext): Promise<KeyValueStore>;
 }

@@ -43,6 +43,8 @@ export interface LockStoreDefinition extends StoreDefinition {
   readonly block: 'lock';
   /** The options of the locks API. */
   readonly options: LockStoreOptions;
+  /** Makes the store with its locks in the sidecar's own state, for processes that share one. @internal */
+  readonly onState?: () => LockStoreDefinition;
   /** Opens the store for one sidecar. */
   open(context: ComponentContext): Promise<LockStore>;
 }

@@ -23,7 +23,9 @@ export const redisLockMetadata: { readonly uses: readonly string[]; readonly ign
 /** Makes a `lock.in-memory`. */
 export const makeMemoryLocks: MakeStore = (source) => {
   const options = lockOptions(source);
-  return options && memoryLocks(source.name, options);
+  if (options === undefined) return undefined;
+  const locks = memoryLocks(source.name, options);
+  return { ...locks, onState: () => ({ ...durableLocks(source.name, options), type: locks.type }) };
 };
 
 /** Makes a `lock.sqlite`: it is kept in the sidecar's own state. */

@@ -57,9 +57,12 @@ export function stateStore(component: StateComponent, engine: StateWish | undefi
   const isOwnState = engine?.definition === wish.definition;
   if (definition !== undefined) return isOwnState ? { ...definition, isOwnState } : definition;
   const { name } = resource;
-  const made = keyValueStore(name, { ...options, ...placeOf(component, engine) });
-  const named: KeyValueDefinition = { ...made, type, version, isOwnState };
-  return named;
+  const of = (place: { readonly store?: StateDefinition }): KeyValueDefinition => ({
+    ...keyValueStore(name, { ...options, ...place }),
+    ...{ type, version, isOwnState },
+  });
+  const made = of(placeOf(component, engine));
+  return wish.definition.type === 'memory' ? { ...made, onState: () => of({}) } : made;
 }
 
 /** The place of the values: the sidecar's own state if that is in the same place. A store in memory is always on its own. */

@@ -204,6 +204,72 @@ describe('two commands', () => {
     const { components } = JSON.parse(await ask(first, 'GET', '/v1.0/metadata')) as { components: object[] };
     expect(components).toContainEqual(expect.objectContaining({ name: 'orderpubsub', type: 'pubsub.in-memory' }));
   });
+
+  describe('share stores in memory of one name in files of their own', () => {
+    /** The flags of a run with files in which everything is in memory, with the same keys for all applications. */
+    async function inMemory(): Promise<readonly string[]> {
+      const directory = await temporaryDirectory();
+      for (const type of ['lock', 'state']) {
+        const component = {
+          apiVersion: 'dapr.io/v1alpha1',
+          kind: 'Component',
+          metadata: { name: `${type}s` },
+          spec: { type: `${type}.in-memory`, version: 'v1', metadata: [{ name: 'keyPrefix', value: 'none' }] },
+        };
+        await writeFile(join(directory, `${type}.yaml`), JSON.stringify(component));
+      }
+      return ['--resources-path', directory];
+    }
+    const lock = async (from: Run, lockOwner: string, expiryInSeconds = 60): Promise<unknown> => {
+      const body = { resourceId: 'report', lockOwner, expiryInSeconds };
+      return (JSON.parse(await ask(from, 'POST', '/v1.0-alpha1/lock/locks', body)) as { success: unknown }).success;
+    };
+    const unlock = async (from: Run, lockOwner: string): Promise<unknown> =>
+      JSON.parse(await ask(from, 'POST', '/v1.0-alpha1/unlock/locks', { resourceId: 'report', lockOwner }));
+
+    test('a lock that one command has is refused to the other, until it is released', async () => {
+      const [one, other] = [
+        await run('one', undefined, ...(await inMemory())),
+        await run('two', undefined, ...(await inMemory())),
+      ];
+      expect([await lock(one, 'a'), await lock(other, 'b')]).toEqual([true, false]);
+      expect(await unlock(other, 'b')).toEqual({ status: 2 });
+      expect(await unlock(one, 'a')).toEqual({ status: 0 });
+      expect([await lock(other, 'b'), await lock(one, 'a')]).toEqual([true, false]);
+      const { components } = JSON.parse(await ask(one, 'GET', '/v1.0/metadata')) as { components: object[] };
+      expect(components).toContainEqual(expect.objectContaining({ name: 'locks', type: 'lock.in-memory' }));
+    });
+
+    test('the lock of a command that is killed is free once it expires, and not before', async () => {
+      const [one, other] = [
+        await run('one', undefined, ...(await inMemory())),
+        await run('two', undefined, ...(await inMemory())),
+      ];
+      const startedAt = performance.now();
+      expect(await lock(one, 'a', 5)).toBe(true);
+      one.cli.child.kill('SIGKILL');
+      await one.cli.ended;
+      await expect.poll(() => lock(other, 'b'), PATIENCE).toBe(true);
+      expect(performance.now() - startedAt).toBeGreaterThan(4_900);
+    });
+
+    test('values of one are there for the other', async () => {
+      const [one, other] = [
+        await run('one', undefined, ...(await inMemory())),
+        await run('two', undefined, ...(await inMemory())),
+      ];
+      await ask(one, 'POST', '/v1.0/state/states', [{ key: 'order', value: 1 }]);
+      expect(await ask(other, 'GET', '/v1.0/state/states/order')).toBe('1');
+    });
+
+    test('but not with --isolated', async () => {
+      const files = await inMemory();
+      const [one, other] = [await run('one', undefined, ...files), await run('two', undefined, ...files, '--isolated')];
+      expect([await lock(one, 'a'), await lock(other, 'b')]).toEqual([true, true]);
+      await ask(one, 'POST', '/v1.0/state/states', [{ key: 'order', value: 1 }]);
+      expect(await ask(other, 'GET', '/v1.0/state/states/order')).toBe('');
+    });
+  });
 });
 
 test('two commands in the shape of hello-world: orders are kept in state, also while their application is away', async () => {
