@@ -49,8 +49,8 @@ export async function readResources(apps: readonly AppSettings[], settings: Reso
 }
 
 /** Loaded on demand: many runs keep their state in memory. */
-async function onDisk(path: string): Promise<StateDefinition> {
-  return (await import('../components/embedded/index.ts')).embeddedState(path);
+async function onDisk(path: string, exclusive = false): Promise<StateDefinition> {
+  return (await import('../components/embedded/index.ts')).embeddedState({ path, exclusive });
 }
 
 /** Throws the errors of all applications together, so that all files can be fixed at once. */
@@ -76,7 +76,8 @@ async function oneState(apps: readonly LoadedResources[], runFile: string | unde
   const marked = apps.filter(({ ownState }) => ownState?.isMarked === true);
   const { paths, servers } = placesOf(marked.length > 0 ? marked : apps);
   const [server] = servers.values();
-  if (server === undefined) return { state: await oneDirectory([...paths], runFile) };
+  const isExclusive = apps.some(({ ownState }) => ownState?.isExclusive === true);
+  if (server === undefined) return { state: await oneDirectory([...paths], { runFile, isExclusive }) };
   if (servers.size === 1 && paths.size === 0) return { state: server };
   const places = [...servers.keys(), ...paths].join('; ');
   if (marked.length > 0) {
@@ -88,7 +89,7 @@ async function oneState(apps: readonly LoadedResources[], runFile: string | unde
   const where = isOnDisk ? 'on disk' : 'in memory';
   const advice = 'set actorStateStore to "true" on one of them to keep it there';
   const note = `the applications of a run share one state, and their files name several (${places}): jobs, workflows and queues are kept ${where}, and in none of them: ${advice}`;
-  return { state: isOnDisk ? await runDirectory(runFile) : undefined, note };
+  return { state: isOnDisk ? await runDirectory({ runFile, isExclusive }) : undefined, note };
 }
 
 interface Places {
@@ -106,15 +107,18 @@ function placesOf(apps: readonly LoadedResources[]): Places {
   return { paths, servers };
 }
 
-async function oneDirectory(
-  paths: readonly string[],
-  runFile: string | undefined,
-): Promise<StateDefinition | undefined> {
-  const [first] = paths;
-  if (first === undefined) return undefined;
-  return paths.length === 1 && runFile === undefined ? onDisk(first) : runDirectory(runFile);
+/** What decides where state on disk is, and who may have it open. */
+interface DirectoryOfRun {
+  readonly runFile: string | undefined;
+  readonly isExclusive: boolean;
 }
 
-function runDirectory(runFile: string | undefined): Promise<StateDefinition> {
-  return onDisk(join(dirname(runFile ?? '.'), '.insidecar'));
+async function oneDirectory(paths: readonly string[], run: DirectoryOfRun): Promise<StateDefinition | undefined> {
+  const [first] = paths;
+  if (first === undefined) return undefined;
+  return paths.length === 1 && run.runFile === undefined ? onDisk(first, run.isExclusive) : runDirectory(run);
+}
+
+function runDirectory({ runFile, isExclusive }: DirectoryOfRun): Promise<StateDefinition> {
+  return onDisk(join(dirname(runFile ?? '.'), '.insidecar'), isExclusive);
 }

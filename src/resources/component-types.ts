@@ -119,7 +119,7 @@ const redis: ComponentType = {
 
 const sqlite: ComponentType = {
   role: 'embedded-state',
-  uses: [...state, 'path', 'connectionString', 'busyTimeout', ...TABLE_NAMES],
+  uses: [...state, 'path', 'exclusive', 'connectionString', 'busyTimeout', ...TABLE_NAMES],
   ignores: ['disableWAL', 'timeout', 'timeoutInSeconds'],
   makeStore: makeSqliteState,
 };

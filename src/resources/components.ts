@@ -1,7 +1,6 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { AnyStoreDefinition } from '../components/any-component.ts';
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
-import { embeddedState } from '../components/embedded/index.ts';
 import { EnvironmentSecrets, environmentSecrets } from '../components/local/environment-secrets.ts';
 import { fileConfiguration, parseConfigurationFile } from '../components/local/file-configuration.ts';
 import { FileSecrets, readSecrets } from '../components/local/file-secrets.ts';
@@ -24,7 +23,15 @@ import type { Report } from './report.ts';
 import type { Resource } from './resource.ts';
 import type { ComponentSpec } from './schema/component.ts';
 import { type ServerRole, serverState } from './state-servers.ts';
-import { type OwnState, readStateOptions, type StateComponent, type StateWish, stateStore } from './state-stores.ts';
+import {
+  type OwnState,
+  readDirectoryState,
+  readStateOptions,
+  type StateComponent,
+  type StateWish,
+  stateOnDisk,
+  stateStore,
+} from './state-stores.ts';
 import type { StoreSource } from './store-source.ts';
 import { readTopicScopes } from './topic-scopes.ts';
 import { resolveValue, type SecretLookup, type ValueOrigins } from './values.ts';
@@ -45,12 +52,6 @@ export interface ReadComponents {
   readonly secretStores: ReadonlyMap<string, SecretLookup>;
   /** The state requested by the files; `undefined` if there is none. */
   readonly state: OwnState | undefined;
-}
-
-/** State in a directory. */
-export function stateOnDisk(directory: string): StateWish {
-  const path = resolve(directory);
-  return { definition: embeddedState({ path }), path };
 }
 
 /** A component of a supported type. */
@@ -127,8 +128,10 @@ class ComponentMaker {
         return this.#addBrokerPubSub(known, values, report);
       case 'memory-state':
         return this.#addState(known, { values, report }, { definition: memoryState() });
-      case 'embedded-state':
-        return this.#addState(known, { values, report }, this.#onDisk(values.get('path')));
+      case 'embedded-state': {
+        const wish = readDirectoryState(this.#source(known, { values, report }), this.#directory);
+        return this.#addState(known, { values, report }, wish);
+      }
       case 'postgresql-state':
       case 'redis-state':
         return this.#addServerState(known, role, values, report);
@@ -151,12 +154,13 @@ class ComponentMaker {
   state(report: Report): OwnState | undefined {
     const chosen = this.#chosenState(report);
     const needsDisk = this.#wantsDurableState;
-    if (chosen === undefined) return needsDisk ? { ...this.#onDisk(), isMarked: false, needsDisk } : undefined;
+    if (chosen === undefined)
+      return needsDisk ? { ...stateOnDisk(this.#directory), isMarked: false, needsDisk } : undefined;
     const { wish, isPreferred: isMarked, resource } = chosen;
     if (wish.definition.type !== 'memory' || !needsDisk) return { ...wish, isMarked, needsDisk };
     const message = 'state is kept on disk all the same, because a pub/sub component keeps its messages there';
     report.note(resource.document.location(['spec', 'type']), message);
-    return { ...this.#onDisk(), isMarked, needsDisk };
+    return { ...stateOnDisk(this.#directory), isMarked, needsDisk };
   }
 
   /** The store of applications that is the sidecar's own state as well. */
@@ -192,10 +196,9 @@ class ComponentMaker {
     return this.#context.origins.appId;
   }
 
-  /** State in a directory; by default in one of the application below the working directory. */
-  #onDisk(path?: string): StateWish {
-    const { workingDirectory } = this.#context;
-    return stateOnDisk(path ? resolve(workingDirectory, path) : join(workingDirectory, '.insidecar', this.#appId));
+  /** Where state on disk is by default. */
+  get #directory(): string {
+    return join(this.#context.workingDirectory, '.insidecar', this.#appId);
   }
 
   #knownType(resource: Resource, report: Report): Known | undefined {

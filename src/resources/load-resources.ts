@@ -13,7 +13,7 @@ import type { StateDefinition } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
 import { type WireName, wireNames } from '../wire.ts';
 import { type Substitutes, substituteProblem } from './component-types.ts';
-import { readComponents, stateOnDisk } from './components.ts';
+import { readComponents } from './components.ts';
 import { chooseConfigurations, type ReadConfiguration, readConfiguration } from './configuration.ts';
 import { findFiles } from './find-files.ts';
 import { readHttpEndpoints } from './http-endpoints.ts';
@@ -22,7 +22,7 @@ import { Report, type ResourceFinding, wholeFile } from './report.ts';
 import { readResiliency } from './resiliency.ts';
 import { type Resource, selectResources } from './resource.ts';
 import type { ComponentSpec } from './schema/component.ts';
-import type { OwnState } from './state-stores.ts';
+import { type OwnState, stateOnDisk } from './state-stores.ts';
 import { readSubscriptions } from './subscriptions.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
 

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { AnyStoreDefinition } from '../components/any-component.ts';
 import { embeddedState } from '../components/embedded/index.ts';
 import { keyValueStore } from '../components/key-value/index.ts';
@@ -7,6 +8,7 @@ import type { StateDefinition } from '../state/store.ts';
 import { MetadataReader, type MetadataSource } from './metadata-reader.ts';
 import type { Resource } from './resource.ts';
 import type { ComponentSpec } from './schema/component.ts';
+import type { StoreSource } from './store-source.ts';
 
 /** The metadata of every state store. */
 export const STATE_STORE_NAMES = [
@@ -27,6 +29,8 @@ export interface StateWish {
   readonly definition: StateDefinition;
   /** Its absolute directory, if it is on disk. */
   readonly path?: string;
+  /** Whether one process has that for itself. */
+  readonly isExclusive?: boolean;
 }
 
 /** The state of a sidecar by its own files. Several sidecars with one state may have to agree on another one. */
@@ -51,6 +55,19 @@ export interface StateComponent {
   readonly definition: KeyValueDefinition | undefined;
 }
 
+/** State in a directory. */
+export function stateOnDisk(directory: string, isExclusive = false): StateWish {
+  const path = resolve(directory);
+  return { definition: embeddedState({ path, exclusive: isExclusive }), path, isExclusive };
+}
+
+/** Reads where the state of a `state.sqlite` is, by default in `otherwise`, and who may have it open. */
+export function readDirectoryState(source: StoreSource, otherwise: string): StateWish {
+  const reader = new MetadataReader(source);
+  const [path, exclusive] = [reader.text('path'), reader.choice('exclusive', ['true', 'false'])];
+  return stateOnDisk(path === undefined ? otherwise : resolve(source.workingDirectory, path), exclusive === 'true');
+}
+
 /** The definition of a store for the state API; `engine` is the sidecar's own state. */
 export function stateStore(component: StateComponent, engine: StateWish | undefined): AnyStoreDefinition {
   const { resource, type, version, definition, options, wish } = component;
@@ -70,7 +87,7 @@ function placeOf({ wish }: StateComponent, engine: StateWish | undefined): { rea
   if (wish.definition.type === 'memory') return { store: wish.definition };
   const isOwn = engine?.definition === wish.definition || (wish.path !== undefined && wish.path === engine?.path);
   if (isOwn) return {};
-  return { store: wish.path === undefined ? wish.definition : embeddedState({ path: wish.path }) };
+  return { store: wish.definition };
 }
 
 /** Reads the options of the state API for a store of any type. */

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { freePort, send } from '../support/http.ts';
-import { program, runCli, runHere, startCli, temporaryDirectory, untilSaid } from './cli.ts';
+import { program, runCli, runHere, STAYS, startCli, temporaryDirectory, untilSaid } from './cli.ts';
 
 const PULSAR = `apiVersion: dapr.io/v1alpha1
 kind: Component
@@ -211,6 +211,35 @@ apps:
   expect(stderr).toContain('the command of one is empty');
   expect(stderr).toContain('appPort and daprHTTPPort of two must differ: both are 3500');
   expect(code).toBe(1);
+});
+
+describe('a directory that a state.sqlite has with exclusive', () => {
+  const component = (path: string): string => `
+apiVersion: dapr.io/v1alpha1
+kind: Component
+metadata: { name: store }
+spec:
+  type: state.sqlite
+  version: v1
+  metadata: [{ name: path, value: ${JSON.stringify(path)} }, { name: exclusive, value: "true" }]
+`;
+
+  test.each<[who: string, place: string, args: (directory: string) => readonly string[]]>([
+    ['a command', 'data', (directory) => ['--app-id', 'one', '--http-port', '0', '--resources-path', directory]],
+    ['the applications of a file', '.insidecar', (directory) => ['-f', directory]],
+  ])('is for %s alone', async (_who, place, args) => {
+    const app = { appID: 'one', appDirPath: '.', command: program(STAYS), resourcesPath: 'store.yaml' };
+    const directory = await resources({ 'dapr.yaml': JSON.stringify({ version: 1, apps: [app] }) });
+    const path = join(directory, place);
+    await writeFile(join(directory, 'store.yaml'), component(join(directory, 'data')));
+    const holder = startCli(['run', '--log-json=false', ...args(directory)]);
+    await untilSaid(holder.stderr, 'sidecar at');
+    const flags = ['--app-id', 'two', '--http-port', '0', '--log-json=false', '--state-path', path];
+    const { code, stderr } = await runCli(['run', ...flags, '--', ...program('')]);
+    expect(stderr).toContain(`The state directory ${JSON.stringify(path)} is in use by process ${holder.child.pid}`);
+    expect(stderr).toContain('It has it for itself (option "exclusive"');
+    expect(code).toBe(1);
+  });
 });
 
 test('a multi-app file among resource files is not taken for a resource', async () => {

@@ -1,9 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { pubsubsOf } from '../../src/components/any-component.ts';
+import { pubsubsOf, storesOf } from '../../src/components/any-component.ts';
+import { keyValueStore } from '../../src/components/key-value/index.ts';
+import { memoryState } from '../../src/components/memory/memory-store.ts';
 import { Sidecar } from '../../src/index.ts';
 import { COMPONENT_TYPES } from '../../src/resources/component-types.ts';
 import { formatFinding } from '../../src/resources/index.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { RecordingLogger } from '../support/logger.ts';
 import { component, directoryWith, documents, findingsOf, load, metadata, PATIENCE, problemsOf } from './files.ts';
 
 /** The types that there are, of one kind. */
@@ -197,6 +201,37 @@ describe('state', () => {
       workingDirectory: '/somewhere',
     });
     expect([options.state?.type, statePath]).toEqual(['embedded', '/somewhere/data']);
+  });
+
+  test.each([
+    ['the state of the sidecar', []],
+    ['values alone', [component('own', 'state.in-memory', metadata({ actorStateStore: 'true' }))]],
+  ])('a state.sqlite with exclusive is for one process (%s)', async (_what, beside) => {
+    const workingDirectory = await directoryWith({});
+    const open = async (exclusive: string): Promise<{ close(): Promise<void> }> => {
+      const store = component('store', 'state.sqlite', metadata({ path: 'data', exclusive }));
+      const { options } = await load(documents(store, ...beside), { workingDirectory });
+      const context = { clock: systemClock, logger: new RecordingLogger() };
+      if (beside.length === 0) return (options.state ?? memoryState()).open(context);
+      const values = storesOf(options.components, 'state').find(({ name }) => name === 'store');
+      const [state, track] = [await memoryState().open(context), () => () => undefined];
+      return (values ?? keyValueStore('none')).open({ ...context, appId: 'orders', state, track });
+    };
+    const holder = await open('true');
+    await expect(open('false')).rejects.toMatchObject({ kind: 'in-use' });
+    await expect(open('true')).rejects.toMatchObject({ kind: 'in-use' });
+    await holder.close();
+    const shared = [await open('false'), await open('false')];
+    for (const store of shared) await store.close();
+  });
+
+  test('exclusive is true or false', async () => {
+    expect(await problemsOf(component('store', 'state.sqlite', metadata({ exclusive: 'yes' })))).toEqual([
+      'a.yaml:9:3 (document 1): metadata exclusive must be "true" or "false"',
+    ]);
+    expect(
+      (await findingsOf({ 'a.yaml': component('store', 'state.sqlite', metadata({ exclusive: 'true' })) })).notes,
+    ).toEqual([]);
   });
 
   test('state.in-memory is state in memory', async () => {
