@@ -1,5 +1,5 @@
 import { nameOfKind } from '../util/known-fields.ts';
-import { checkOptions, FUNCTION, field, invalidConfiguration, type OptionFields } from '../util/option-fields.ts';
+import { checkOptions, FUNCTION, field, invalidArgument, invalidIn, type OptionFields } from '../util/option-fields.ts';
 import { shown } from '../util/shown.ts';
 import type {
   Binding,
@@ -46,7 +46,7 @@ const FIELDS: OptionFields<BindingParts> = {
  * {@link BindingDefinition} with an `open` of its own.
  *
  * @param name - the name in requests, and the application's route without `route`
- * @throws SidecarError `ERR_CONFIGURATION` for wrong parts, and for neither `operations` nor `read`.
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for wrong parts, and for neither `operations` nor `read`.
  * @example
  * ```ts
  * const sms = defineBinding('sms', {
@@ -64,12 +64,12 @@ const FIELDS: OptionFields<BindingParts> = {
  */
 export function defineBinding(name: string, parts: BindingParts): BindingDefinition {
   if (typeof name !== 'string' || name === '')
-    throw invalidConfiguration(`the name of the binding is ${shown(name)}: expected a text that is not empty`);
+    throw invalidArgument(`the name of the binding is ${shown(name)}: expected a text that is not empty`, 'name');
   const what = `parts of binding ${JSON.stringify(name)}`;
-  checkOptions(what, parts, FIELDS);
+  checkOptions(what, parts, FIELDS, invalidIn('parts'));
   const { operations, read } = parts;
   if (operations === undefined && read === undefined)
-    throw invalidConfiguration(`${what}: expected operations, read or both`);
+    throw invalidArgument(`${what}: expected operations, read or both`, 'parts');
   return {
     ...commonParts(parts),
     name,

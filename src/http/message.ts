@@ -143,15 +143,7 @@ export interface RequestParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Makes a request for `sidecar.handle` and other handlers, without a socket.
- *
- * @example
- * ```ts
- * const reply = await sidecar.handle(testRequest('POST', '/v1.0/publish/pubsub/orders', { body: { id: 1 } }));
- * ```
- * @public
- */
+/** Makes a request without a socket. */
 export function request(method: string, url: string, init: RequestParts = {}): SidecarRequest {
   const headers: Record<string, string | readonly string[] | undefined> = {};
   for (const [name, value] of Object.entries(init.headers ?? {})) headers[name.toLowerCase()] = value;

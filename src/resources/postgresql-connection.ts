@@ -1,5 +1,5 @@
 import { withParts } from '../components/postgresql/connection-string.ts';
-import { isStateError } from '../state/errors.ts';
+import { isSidecarError } from '../errors.ts';
 import type { MetadataReader } from './metadata-reader.ts';
 
 /** The metadata of a connection to PostgreSQL. */
@@ -39,7 +39,7 @@ export function postgresqlConnection(reader: MetadataReader, typeName: string): 
   try {
     return withParts(text, parts);
   } catch (error) {
-    if (!isStateError(error)) throw error;
+    if (!isSidecarError(error)) throw error;
     reader.problem(
       'metadata connectionString must be a URL (postgresql://user:password@host:5432/database) or pairs (host=… user=… password=… dbname=…)',
     );

@@ -1,7 +1,7 @@
 import { type PostgresqlOptions, postgresqlState } from '../components/postgresql/index.ts';
 import { isSchemaName, SCHEMA_FORM } from '../components/postgresql/schema.ts';
 import { type RedisOptions, redisState } from '../components/redis/index.ts';
-import { isStateError } from '../state/errors.ts';
+import { isSidecarError } from '../errors.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { ComponentRole } from './component-types.ts';
 import { DAY_MS, MetadataReader, type MetadataSource } from './metadata-reader.ts';
@@ -25,7 +25,7 @@ export function serverState(role: ServerRole, source: MetadataSource): StateDefi
     const options = redisOptions(reader);
     return reader.hasProblem ? undefined : redisState(options);
   } catch (error) {
-    if (!isStateError(error)) throw error;
+    if (!isSidecarError(error)) throw error;
     reader.problem(
       role === 'postgresql-state'
         ? 'metadata connectionString must be a URL (postgresql://user:password@host:5432/database) or pairs (host=… user=… password=… dbname=…)'

@@ -1,3 +1,5 @@
+import { invalidArgument } from '../util/option-fields.ts';
+import { shown } from '../util/shown.ts';
 import { clearTimeout, setTimeout } from '../util/timers.ts';
 import type { Sidecar } from './sidecar.ts';
 
@@ -21,6 +23,7 @@ export interface ClosableServer {
  *
  * @param sidecar - started
  * @param servers - those of the application and of the sidecar
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for what is no sidecar, or has no `close`; nothing is stopped then.
  * @throws the error of `stop()`, or of a server that could not close, after everything was tried.
  * @example
  * ```ts
@@ -30,10 +33,22 @@ export interface ClosableServer {
  * @public
  */
 export async function runUntilSignal(sidecar: Sidecar, ...servers: readonly ClosableServer[]): Promise<void> {
+  checkArguments(sidecar, servers);
   await signalOrStop(sidecar);
   const stopped = await Promise.allSettled([sidecar.stop()]);
   const closed = await Promise.allSettled(servers.map(closeServer));
   for (const result of [...stopped, ...closed]) if (result.status === 'rejected') throw result.reason;
+}
+
+function checkArguments(sidecar: Sidecar, servers: readonly ClosableServer[]): void {
+  if (typeof Object(sidecar).stop !== 'function' || typeof Object(Object(sidecar).events).on !== 'function')
+    throw invalidArgument(`sidecar of runUntilSignal is ${shown(sidecar)}: expected a Sidecar`, 'sidecar');
+  for (const [index, server] of servers.entries())
+    if (typeof Object(server).close !== 'function')
+      throw invalidArgument(
+        `server ${index} of runUntilSignal is ${shown(server)}: expected what has close(), such as app.listen(3000)`,
+        `servers.${index}`,
+      );
 }
 
 function signalOrStop(sidecar: Sidecar): Promise<void> {

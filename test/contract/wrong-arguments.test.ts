@@ -1,11 +1,16 @@
 /** Every call in code refuses a wrong argument in one form: `ERR_INVALID_ARGUMENT`, with its path, at the caller's line. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { embeddedState } from '../../src/components/embedded/index.ts';
+import { postgresqlDdl, postgresqlState } from '../../src/components/postgresql/index.ts';
+import { redisState } from '../../src/components/redis/index.ts';
 import * as insidecar from '../../src/index.ts';
-import { replaceActivities, virtualClock } from '../../src/testing/index.ts';
+import * as kit from '../../src/kit/index.ts';
+import * as testing from '../../src/testing/index.ts';
 
 const HERE = fileURLToPath(import.meta.url);
-const { defineEvent, defineJob, defineTopic, defineWorkflow, memoryPubSub, Sidecar } = insidecar;
+const { defineEvent, defineJob, defineTopic, defineWorkflow, memoryPubSub, runUntilSignal, Sidecar } = insidecar;
+const { replaceActivities, virtualClock } = testing;
 
 class Counter extends insidecar.Actor {
   add(amount: number): number {
@@ -75,6 +80,44 @@ const DEFINITIONS: Readonly<Record<string, readonly Wrong[]>> = {
     ['options.output', 'a', { output: 1 }, fn],
   ],
   parseDuration: [['text', 'soon']],
+  runUntilSignal: [
+    ['sidecar', undefined],
+    ['sidecar', 'shop'],
+    ['sidecar', { close: fn }],
+  ],
+};
+/** Of `insidecar/kit`. */
+const KIT: Readonly<Record<string, readonly Wrong[]>> = {
+  defineBinding: [
+    ['name', undefined, { read: fn }],
+    ['name', '', { read: fn }],
+    ['parts', 'sms'],
+    ['parts', 'sms', {}],
+    ['parts.x', 'sms', { read: fn, x: 1 }],
+    ['parts.operations', 'sms', { operations: {} }],
+    ['parts.operations', 'sms', { operations: { create: 5 } }],
+    ['parts.read', 'sms', { read: 'x' }],
+    ['parts.route', 'sms', { read: fn, route: 'sms' }],
+  ],
+};
+
+/** Of `insidecar/testing`. */
+const TESTING: Readonly<Record<string, readonly Wrong[]>> = {
+  testRequest: [
+    ['method'],
+    ['method', '/v1.0/metadata', 'GET'],
+    ['method', 'get', '/v1.0/metadata'],
+    ['url', 'GET'],
+    ['url', 'GET', 'v1.0/metadata'],
+    ['url', 'GET', 'http://127.0.0.1:3500/v1.0/metadata'],
+    ['options', 'POST', '/v1.0/metadata', 'body'],
+    ['options.x', 'POST', '/v1.0/metadata', { x: 1 }],
+    ['options.headers', 'POST', '/v1.0/metadata', { headers: 'a: b' }],
+    ['options.headers', 'POST', '/v1.0/metadata', { headers: new Headers({ a: 'b' }) }],
+    ['options.headers', 'POST', '/v1.0/metadata', { headers: { a: 5 } }],
+    ['options.body', 'POST', '/v1.0/metadata', { body: map }],
+    ['options.signal', 'POST', '/v1.0/metadata', { signal: 1 }],
+  ],
 };
 
 const publishing = (data: unknown): readonly Wrong[] => [
@@ -409,9 +452,7 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, readonly Wrong[]>>>
     set: [...writing(1), ['value', 'store', 'k', map], ['options.ttl', 'store', 'k', 1, { ttl: 'soon' }]],
     delete: [...writing(), ['options.etag', 'store', 'k', { etag: 5 }]],
     update: [...writing(fn), ['change', 'store', 'k'], ['options.maxAttempts', 'store', 'k', fn, { maxAttempts: 0 }]],
-    transact: [
-      ['operations', 'store', 5],
-    ],
+    transact: [['operations', 'store', 5]],
     query: [['query', 'store', { filter: { EQ: 5 } }]],
   },
   invocation: {
@@ -500,9 +541,17 @@ describe.each(Object.entries(CALLS))('%s', (path, calls) => {
   });
 });
 
-describe('definitions', () => {
+describe('functions', () => {
   test.each(tableOf(DEFINITIONS))('%s refuses a wrong %s: %j', async (name, argument, given) => {
     await checkRefused(() => (insidecar as unknown as Loose)[name]?.(...given), argument);
+  });
+
+  test.each(tableOf(KIT))('%s of the kit refuses a wrong %s: %j', async (name, argument, given) => {
+    await checkRefused(() => (kit as unknown as Loose)[name]?.(...given), argument);
+  });
+
+  test.each(tableOf(TESTING))('%s for tests refuses a wrong %s: %j', async (name, argument, given) => {
+    await checkRefused(() => (testing as unknown as Loose)[name]?.(...given), argument);
   });
 
   test('register refuses what is none', async () => {
@@ -542,6 +591,11 @@ test('the functions for tests refuse a wrong argument', async () => {
   await checkRefused(() => replaceActivities(sidecar, { other: fn } as never), 'replacements.0');
 });
 
+test('runUntilSignal refuses what has no close, before it waits', async () => {
+  await checkRefused(() => runUntilSignal(sidecar, fn as never), 'servers.0');
+  await checkRefused(() => runUntilSignal(sidecar, { close: fn }, undefined as never), 'servers.1');
+});
+
 test.each([
   [{ state: 5 }, 'options.state'],
   [{ api: { allowed: [] } }, 'options.api.allowed'],
@@ -551,6 +605,29 @@ test.each([
   expect(() => new Sidecar({ appId: 'shop', ...options } as never)).toThrow(
     expect.objectContaining({ code: 'ERR_CONFIGURATION', argument }),
   );
+});
+
+test.each<readonly [make: (options: never) => unknown, options: unknown, argument: string]>([
+  [embeddedState, undefined, 'options'],
+  [embeddedState, {}, 'options.path'],
+  [embeddedState, { path: '' }, 'options.path'],
+  [embeddedState, { path: './x', sync: true }, 'options.sync'],
+  [postgresqlState, {}, 'options.url'],
+  [postgresqlState, 'db.internal', 'options.url'],
+  [postgresqlState, { url: { port: '5432' } }, 'options.url.port'],
+  [postgresqlState, { url: 'postgresql://h/d', callTimeout: 'soon' }, 'options.callTimeout'],
+  [redisState, {}, 'options'],
+  [redisState, 'cache.internal', 'options.url'],
+  [redisState, { nodes: ['a:1', 'b:port'] }, 'options.nodes.1'],
+  [redisState, { url: 'redis://h', durability: 'some' }, 'options.durability'],
+])('a wrong option of a state has its path: %o, %j', async (make, options, argument) => {
+  const error = await errorOf(() => make(options as never));
+  expect(error).toMatchObject({ name: 'SidecarError', code: 'ERR_CONFIGURATION', argument });
+  expect((error as Error).stack).toContain(HERE);
+});
+
+test('postgresqlDdl refuses a name that is no schema', async () => {
+  await checkRefused(() => postgresqlDdl('x'.repeat(54)), 'schema');
 });
 
 test('the table has every method that takes arguments', () => {
@@ -567,6 +644,7 @@ test('the table has every method that takes arguments', () => {
     ...INTERNAL,
   ];
   expect(methods.filter((name) => !known.includes(name))).toEqual([]);
-  const functions = Object.keys(insidecar).filter((name) => name.startsWith('define'));
-  expect(functions.filter((name) => !(name in DEFINITIONS))).toEqual([]);
+  const definingOf = (entry: object): string[] => Object.keys(entry).filter((name) => name.startsWith('define'));
+  expect(definingOf(insidecar).filter((name) => !(name in DEFINITIONS))).toEqual([]);
+  expect(definingOf(kit).filter((name) => !(name in KIT))).toEqual([]);
 });

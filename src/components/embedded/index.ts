@@ -4,7 +4,6 @@
  * @packageDocumentation
  */
 
-import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import { BOOLEAN, checkOptions, type OptionFields, required, text } from '../../util/option-fields.ts';
 import { directoryState } from './directory-state.ts';
@@ -51,7 +50,7 @@ const FIELDS: OptionFields<EmbeddedOptions> = {
  */
 export function embeddedState(given: string | EmbeddedOptions): StateDefinition {
   const options = typeof given === 'string' ? { path: given } : given;
-  checkOptions('options of embeddedState', options, FIELDS, (message) => new StateError('invalid', message));
+  checkOptions('options of embeddedState', options, FIELDS);
   const { path, exclusive = false } = options;
   return directoryState(path, { exclusive });
 }

@@ -5,7 +5,7 @@ import {
   ANY_TEXT,
   checkOptions,
   field,
-  type OptionError,
+  invalidConfiguration,
   type OptionField,
   type OptionFields,
   required,
@@ -52,18 +52,22 @@ export function withUrl<Options>(given: string | Options): Options | { readonly 
 }
 
 /** The servers of a URL. `what` names its function in errors, which leave its text out. */
-export function targetOf(url: string | PostgresqlConnection, what: string, fail: OptionError): PgTarget {
-  if (typeof url === 'string') return targetOfText(url, what, fail);
-  checkOptions(`url of ${what}`, url, CONNECTION_FIELDS, fail);
+export function targetOf(url: string | PostgresqlConnection, what: string): PgTarget {
+  if (typeof url === 'string') return targetOfText(url, what);
+  checkOptions(`url of ${what}`, url, CONNECTION_FIELDS, invalidConnection);
   const { user = '', database = user } = url;
   const hosts = hostsOf(definedOnly(url));
   return { hosts, name: nameOf(hosts, database) };
 }
 
-function targetOfText(text: string, what: string, fail: OptionError): PgTarget {
+function targetOfText(text: string, what: string): PgTarget {
   try {
     return parseConnectionString(text);
   } catch (error) {
-    throw fail(`${what}: ${messageOf(error)}`);
+    throw invalidConfiguration(`${what}: ${messageOf(error)}`, 'options.url');
   }
+}
+
+function invalidConnection(message: string, argument?: string): Error {
+  return invalidConfiguration(message, argument?.replace(/^options/, 'options.url'));
 }

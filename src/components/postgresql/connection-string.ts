@@ -1,4 +1,5 @@
-import { StateError } from '../../state/errors.ts';
+import type { SidecarError } from '../../errors.ts';
+import { invalidConfiguration } from '../../util/option-fields.ts';
 import type { ServerPlace } from '../remote/first-of.ts';
 import type { PgConfig } from './driver.ts';
 
@@ -25,7 +26,7 @@ export interface PgTarget {
  * Reads a connection string: a URL, or `host=… user=… password=… dbname=…`. Both may have several hosts, separated by
  * commas, each with its port.
  *
- * @throws StateError `invalid`; the text is not in the message, since it may hold a password.
+ * @throws SidecarError `ERR_CONFIGURATION`; the text is not in the message, since it may hold a password.
  */
 export function parseConnectionString(text: string): PgTarget {
   const [, start, places = '', rest] = URL_FORM.exec(text) ?? URL_FORM.exec(urlOf(pairsOf(text))) ?? [];
@@ -73,7 +74,7 @@ export type ConnectionParts = Readonly<
  * A connection string in which parts replace those of the text. Its `sslmode` means what it does to PostgreSQL's own
  * clients: `require` encrypts, and only `verify-ca` and `verify-full` verify the certificate.
  *
- * @throws StateError `invalid`, as {@link parseConnectionString}.
+ * @throws SidecarError `ERR_CONFIGURATION`, as {@link parseConnectionString}.
  */
 export function withParts(text: string | undefined, parts: ConnectionParts): string {
   const given = text === undefined ? 'postgresql://localhost' : URL_FORM.test(text) ? text : urlOf(pairsOf(text));
@@ -149,9 +150,9 @@ function placesOf(hosts: string, ports: string): string {
     .join();
 }
 
-function invalid(): StateError {
-  return new StateError(
-    'invalid',
+function invalid(): SidecarError {
+  return invalidConfiguration(
     'The connection string of PostgreSQL state must be a URL ("postgresql://user:password@host:5432/database") or pairs ("host=… user=… password=… dbname=…"). Several hosts are separated by commas.',
+    'options.url',
   );
 }

@@ -6,10 +6,17 @@
 
 import type { StateDefinition } from '../../state/store.ts';
 import type { Duration } from '../../util/duration.ts';
-import { BOOLEAN, checkOptions, field, type OptionField, type OptionFields } from '../../util/option-fields.ts';
+import {
+  BOOLEAN,
+  checkOptions,
+  field,
+  invalidArgument,
+  type OptionField,
+  type OptionFields,
+} from '../../util/option-fields.ts';
 import type { StateCall } from '../remote/observed-server.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
-import { invalidOptions, REMOTE_STORE_FIELDS, timeoutsOf } from '../remote/store-options.ts';
+import { REMOTE_STORE_FIELDS, timeoutsOf } from '../remote/store-options.ts';
 import { type PostgresqlConnection, targetOf, URL_FIELD, withUrl } from './connection-options.ts';
 import { PgServer } from './pg-server.ts';
 import { ddlOf, isSchemaName, SCHEMA_FORM } from './schema.ts';
@@ -57,11 +64,11 @@ export type { PostgresqlConnection };
  * user of the sidecars needs `USAGE` on the schema and all rights on its tables.
  *
  * @param schema - default `insidecar`
- * @throws StateError `invalid` for a name that is no schema's.
+ * @throws SidecarError `ERR_INVALID_ARGUMENT` for a name that is no schema's.
  * @public
  */
 export function postgresqlDdl(schema: string = DEFAULT_SCHEMA): string {
-  checkOptions('postgresqlDdl', { schema }, { schema: SCHEMA }, invalidOptions);
+  checkOptions('postgresqlDdl', { schema }, { schema: SCHEMA }, (message) => invalidArgument(message, 'schema'));
   return ddlOf(schema);
 }
 
@@ -93,11 +100,11 @@ const DEFAULT_SCHEMA = 'insidecar';
  */
 export function postgresqlState(given: string | PostgresqlOptions): StateDefinition {
   const options: PostgresqlOptions = withUrl(given);
-  checkOptions('options of postgresqlState', options, FIELDS, invalidOptions);
+  checkOptions('options of postgresqlState', options, FIELDS);
   const { url, schema = DEFAULT_SCHEMA, migrate = true, preparedStatements = true } = options;
   const { durability = 'synced', onCall } = options;
   const timeouts = timeoutsOf(options);
-  const names = { ...targetOf(url, 'postgresqlState', invalidOptions), schema };
+  const names = { ...targetOf(url, 'postgresqlState'), schema };
   const { callTimeoutMs } = timeouts;
   const behaviour = { migrates: migrate, prepares: preparedStatements, durability, callTimeoutMs };
   const makeServer = (): PgServer => new PgServer({ ...names, ...behaviour });

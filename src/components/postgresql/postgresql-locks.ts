@@ -1,6 +1,6 @@
 import { type Duration, msOf } from '../../util/duration.ts';
 import { duration } from '../../util/duration-option.ts';
-import { checkOptions, invalidConfiguration, type OptionFields, TEXTS } from '../../util/option-fields.ts';
+import { checkOptions, type OptionFields, TEXTS } from '../../util/option-fields.ts';
 import { clearInterval, setInterval } from '../../util/timers.ts';
 import { LOCK_FIELDS } from '../lock-options.ts';
 import type { LockStore, LockStoreDefinition, LockStoreOptions, UnlockOutcome } from '../lock-store.ts';
@@ -56,7 +56,7 @@ export function postgresqlLocks(name: string, given: string | PostgresqlLocksOpt
   const what = `postgresqlLocks ${JSON.stringify(name)}`;
   checkOptions(`options of ${what}`, options, FIELDS);
   const { url, table = DEFAULT_TABLE, keyPrefix, scopes, callTimeout = DEFAULT_CALL_TIMEOUT_MS } = options;
-  const target = targetOf(url, what, invalidConfiguration);
+  const target = targetOf(url, what);
   const load = (): ReturnType<typeof loadPg> => loadPg('pg', 'The component of type lock.postgresql');
   return {
     block: 'lock',

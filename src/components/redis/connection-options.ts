@@ -36,7 +36,7 @@ export interface RedisServerSettings {
  * @throws SidecarError `ERR_CONFIGURATION` for a connection that cannot be used.
  */
 export function redisServersOf(options: RedisServerOptions, what: string, neededBy: string): RedisServerSettings {
-  const target = targetOf(options, what, invalidConfiguration);
+  const target = targetOf(options, what);
   const load = (): Promise<RedisModule> => loadRedis('redis', neededBy);
   return { target, load, callTimeoutMs: msOf(options.callTimeout) ?? DEFAULT_CALL_TIMEOUT_MS };
 }

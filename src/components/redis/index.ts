@@ -9,7 +9,7 @@ import type { Duration } from '../../util/duration.ts';
 import { checkOptions, field, type OptionFields } from '../../util/option-fields.ts';
 import type { StateCall } from '../remote/observed-server.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
-import { invalidOptions, REMOTE_STORE_FIELDS, timeoutsOf } from '../remote/store-options.ts';
+import { REMOTE_STORE_FIELDS, timeoutsOf } from '../remote/store-options.ts';
 import { RedisServer } from './redis-server.ts';
 import { DEFAULT_PREFIX } from './state-keys.ts';
 import { CONNECTION_FIELDS, type RedisConnectionOptions, targetOf } from './target.ts';
@@ -68,12 +68,12 @@ const FIELDS: OptionFields<RedisOptions> = {
  */
 export function redisState(given: string | RedisOptions): StateDefinition {
   const options = typeof given === 'string' ? { url: given } : given;
-  checkOptions('options of redisState', options, FIELDS, invalidOptions);
+  checkOptions('options of redisState', options, FIELDS);
   const { prefix = DEFAULT_PREFIX, durability = 'server', onCall } = options;
   const timeouts = timeoutsOf(options);
   const { callTimeoutMs } = timeouts;
   const server = new RedisServer({
-    target: targetOf(options, 'redisState', invalidOptions),
+    target: targetOf(options, 'redisState'),
     prefix,
     durability,
     callTimeoutMs,

@@ -2,8 +2,8 @@ import {
   ANY_TEXT,
   BOOLEAN,
   field,
+  invalidConfiguration,
   isTexts,
-  type OptionError,
   type OptionFields,
   secret,
   TEXT,
@@ -79,16 +79,19 @@ export const CONNECTION_FIELDS: OptionFields<RedisConnectionOptions> = {
 };
 
 /** Reads the checked options of a connection. `what` names their function in messages. */
-export function targetOf(options: RedisConnectionOptions, what: string, fail: OptionError): RedisTarget {
-  if ((options.url === undefined) === (options.nodes === undefined)) throw fail(`${what} needs either url or nodes.`);
+export function targetOf(options: RedisConnectionOptions, what: string): RedisTarget {
+  if ((options.url === undefined) === (options.nodes === undefined))
+    throw invalidConfiguration(`${what} needs either url or nodes.`, 'options');
   const url = options.url === undefined ? undefined : parseUrl(options.url);
-  if (url === null) throw fail(`The url of ${what} must be like "redis://user:password@host:6379/0".`);
+  if (url === null)
+    throw invalidConfiguration(`The url of ${what} must be like "redis://user:password@host:6379/0".`, 'options.url');
   const { sentinelName, cluster: isCluster = false, tls = url?.protocol === 'rediss:' } = options;
   const port = sentinelName === undefined ? DEFAULT_PORT : DEFAULT_SENTINEL_PORT;
   const nodes = options.nodes?.map((text, index) => {
     const node = nodeOf(text, port);
     // Without its text, which may hold a password.
-    if (node === undefined) throw fail(`nodes[${index}] of ${what} must be like "host:6379".`);
+    if (node === undefined)
+      throw invalidConfiguration(`nodes[${index}] of ${what} must be like "host:6379".`, `options.nodes.${index}`);
     return node;
   });
   return {

@@ -1,4 +1,3 @@
-import { StateError } from '../../state/errors.ts';
 import { MAX_TIMEOUT_MS } from '../../util/clock.ts';
 import { type Duration, msOf } from '../../util/duration.ts';
 import { duration } from '../../util/duration-option.ts';
@@ -32,9 +31,4 @@ export const REMOTE_STORE_FIELDS: OptionFields<StoreOptions> = {
 /** The time limits among the options, with their defaults. */
 export function timeoutsOf({ callTimeout = 5_000, operationTimeout = 10_000 }: StoreOptions): RemoteTimeouts {
   return { callTimeoutMs: msOf(callTimeout), operationTimeoutMs: msOf(operationTimeout) };
-}
-
-/** The error for wrong options. */
-export function invalidOptions(message: string): StateError {
-  return new StateError('invalid', message);
 }

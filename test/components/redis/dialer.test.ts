@@ -6,11 +6,7 @@ import { firstOf } from '../../../src/components/remote/first-of.ts';
 
 /** Asks three sentinels for a server; only the last one knows any, whose name is `main`. */
 function asked(sentinelName: string): Promise<NodeAddress> {
-  const target = targetOf(
-    { nodes: ['a:1', 'b:2', 'c:3'], sentinelName },
-    'redisState()',
-    (message) => new Error(message),
-  );
+  const target = targetOf({ nodes: ['a:1', 'b:2', 'c:3'], sentinelName }, 'redisState()');
   const createClient = (options: object): RedisClient => {
     const { host } = (options as { readonly socket: NodeAddress }).socket;
     const address = [Buffer.from('10.0.0.1'), Buffer.from('6380')];

@@ -2,7 +2,7 @@ import type { Clock } from '../../../util/clock.ts';
 import { type Duration, formatGoDuration, formatInstant, msOf } from '../../../util/duration.ts';
 import { duration } from '../../../util/duration-option.ts';
 import { jsonElements, jsonString } from '../../../util/json-text.ts';
-import { checkOptions, invalidConfiguration, type OptionFields, whole } from '../../../util/option-fields.ts';
+import { checkOptions, type OptionFields, whole } from '../../../util/option-fields.ts';
 import {
   type Binding,
   type BindingDefinition,
@@ -65,7 +65,7 @@ export function postgresqlBinding(name: string, given: string | PostgresqlBindin
   const what = `postgresqlBinding ${JSON.stringify(name)}`;
   checkOptions(`options of ${what}`, options, FIELDS);
   const { url, timeout, maxConnections = DEFAULT_CONNECTIONS } = options;
-  const target = targetOf(url, what, invalidConfiguration);
+  const target = targetOf(url, what);
   const load = (): ReturnType<typeof loadPg> => loadPg('pg', 'The component of type bindings.postgresql');
   const callTimeoutMs = msOf(timeout) ?? DEFAULT_TIMEOUT_MS;
   return {

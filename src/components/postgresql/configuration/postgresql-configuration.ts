@@ -1,13 +1,6 @@
 import { type Duration, msOf } from '../../../util/duration.ts';
 import { duration } from '../../../util/duration-option.ts';
-import {
-  checkOptions,
-  invalidConfiguration,
-  type OptionFields,
-  required,
-  TEXT,
-  TEXTS,
-} from '../../../util/option-fields.ts';
+import { checkOptions, type OptionFields, required, TEXT, TEXTS } from '../../../util/option-fields.ts';
 import type { ConfigurationStoreDefinition } from '../../configuration-store.ts';
 import { type PostgresqlConnection, targetOf, URL_FIELD } from '../connection-options.ts';
 import { loadPg } from '../driver.ts';
@@ -65,7 +58,7 @@ export function postgresqlConfiguration(
   const what = `postgresqlConfiguration ${JSON.stringify(name)}`;
   checkOptions(`options of ${what}`, options, FIELDS);
   const { url, table, notifyChannel, scopes, callTimeout = DEFAULT_CALL_TIMEOUT_MS } = options;
-  const target = targetOf(url, what, invalidConfiguration);
+  const target = targetOf(url, what);
   const load = (): ReturnType<typeof loadPg> => loadPg('pg', 'The component of type configuration.postgresql');
   return {
     block: 'configuration',

@@ -3,15 +3,7 @@ import { MAX_TIMEOUT_MS } from '../../../util/clock.ts';
 import { type Complete, definedOnly } from '../../../util/defined-only.ts';
 import { type Duration, msOf } from '../../../util/duration.ts';
 import { duration } from '../../../util/duration-option.ts';
-import {
-  BOOLEAN,
-  choice,
-  field,
-  invalidConfiguration,
-  type OptionFields,
-  text,
-  whole,
-} from '../../../util/option-fields.ts';
+import { BOOLEAN, choice, field, type OptionFields, text, whole } from '../../../util/option-fields.ts';
 import type { KeyValueDefinition, StateStoreOptions } from '../../key-value.ts';
 import { checkStoreOptions } from '../../key-value-options.ts';
 import { openAtOnce } from '../../remote/open-at-once.ts';
@@ -98,7 +90,7 @@ export function postgresqlStateStore(name: string, options: string | PostgresqlS
   const [callTimeoutMs, cleanupIntervalMs] = [msOf(given.callTimeout), msOf(given.cleanupInterval)];
   const tables = tablesOf(given, what);
   const keys = keysOf(version, tablePrefix);
-  const { hosts, name: serverName } = targetOf(given.url, component, invalidConfiguration);
+  const { hosts, name: serverName } = targetOf(given.url, component);
   const makeServer = (): KvServer =>
     new KvServer({
       hosts,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Duration, msOf } from '../../../util/duration.ts';
 import { duration } from '../../../util/duration-option.ts';
-import { BOOLEAN, invalidConfiguration, type OptionFields, TEXT, whole } from '../../../util/option-fields.ts';
+import { BOOLEAN, type OptionFields, TEXT, whole } from '../../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../../broker/broker-pubsub.ts';
 import { checkBrokerOptions } from '../../broker/options.ts';
 import type { ComponentContext } from '../../component.ts';
@@ -73,7 +73,7 @@ const FIELDS: OptionFields<Omit<RedisPubSubOptions, keyof BrokerOptions>> = {
 export function redisPubSub(name: string, options: RedisPubSubOptions): PubSubDefinition {
   const component = `redisPubSub ${JSON.stringify(name)}`;
   checkBrokerOptions(`options of ${component}`, options, FIELDS);
-  const target = targetOf(options, component, invalidConfiguration);
+  const target = targetOf(options, component);
   const settings: RedisBrokerSettings = {
     target,
     load: () => loadRedis('redis', 'The pub/sub component of type pubsub.redis'),
