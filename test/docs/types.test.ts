@@ -50,21 +50,29 @@ function exportsIn(report: string): ReadonlySet<string> {
   return new Set([...names].map(([, name = '']) => name));
 }
 
-/** An example as a module: its imports, those that it leaves out, and the rest as a function. */
-function moduleOf(place: string, example: string): string {
-  const imports = example.match(/^import [^;]+;$/gm) ?? [];
-  const body = imports.reduce((text, line) => text.replace(line, ''), example);
+/** The imports that an example leaves out, by module. */
+function leftOut(place: string, example: string): readonly (readonly [module: string, names: readonly string[]])[] {
+  const { imports, body } = partsOf(example);
   const used = new Set(body.match(/\b\w+\b/g));
   for (const imported of imports.join().match(/\b\w+\b/g) ?? []) used.delete(imported);
-  const left: string[] = [];
   // A comment means the names of its own entry point.
   const isOwn = (module: string): boolean => place.startsWith(`src/${module.slice('insidecar/'.length)}/`);
-  const modules = [...MODULES.filter(([module]) => isOwn(module)), ...MODULES];
-  for (const [module, exported] of modules) {
+  return [...MODULES.filter(([module]) => isOwn(module)), ...MODULES].flatMap(([module, exported]) => {
     const names = [...used].filter((name) => exported.has(name));
     for (const name of names) used.delete(name);
-    if (names.length > 0) left.push(`import { ${names.join(', ')} } from '${module}';`);
-  }
+    return names.length > 0 ? [[module, names] as const] : [];
+  });
+}
+
+function partsOf(example: string): { readonly imports: readonly string[]; readonly body: string } {
+  const imports = example.match(/^import [^;]+;$/gm) ?? [];
+  return { imports, body: imports.reduce((text, line) => text.replace(line, ''), example) };
+}
+
+/** An example as a module: its imports, those that it leaves out, and the rest as a function. */
+function moduleOf(place: string, example: string): string {
+  const { imports, body } = partsOf(example);
+  const left = leftOut(place, example).map(([module, names]) => `import { ${names.join(', ')} } from '${module}';`);
   return [...imports, ...left, GIVEN, 'export async function example() {', body, '}\n'].join('\n');
 }
 
@@ -107,6 +115,7 @@ function problemsOf(examples: Examples): string {
     strict: true,
     // The strictest setting that readers may have.
     exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
     noEmit: true,
     experimentalDecorators: true,
   };
@@ -124,6 +133,16 @@ test('every example of the documents compiles', () => {
   const examples = inDocuments();
   expect(problemsOf(examples)).toBe('');
   expect(examples.length).toBeGreaterThan(30);
+});
+
+test('an example of the documents that imports something imports all of this package that it makes', () => {
+  const incomplete = inDocuments().flatMap(([place, code]) => {
+    if (!/^import /m.test(code)) return [];
+    const made = code.replaceAll(/\/\/.*|`[^`]*`/g, '');
+    const missing = leftOut(place, made).flatMap(([module, names]) => (module.startsWith('insidecar') ? names : []));
+    return missing.filter((name) => new RegExp(`(?<![@.])\\b${name}\\(`).test(made)).map((name) => `${place}: ${name}`);
+  });
+  expect(incomplete).toEqual([]);
 });
 
 test('every example of a doc comment compiles', () => {
