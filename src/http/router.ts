@@ -38,6 +38,8 @@ export interface Route {
   readonly identifies: ((request: SidecarRequest) => boolean) | undefined;
   /** Whether its paths hold keys, of which there are too many to remember. Default: false. */
   readonly hasKeys: boolean;
+  /** Whether a route for GET answers HEAD as well. Default: true. */
+  readonly hasHead: boolean;
   /** Whether it is served while the sidecar stops: it admits requests itself. Default: false. */
   readonly isServedToTheEnd: boolean;
   /** Whether its requests are not worth observing: health checks, and calls between hosts. Default: if it is open. */
@@ -60,11 +62,12 @@ export function route<const Pattern extends string>(
   methods: readonly string[],
   pattern: Pattern,
   handle: RouteHandler<Pattern>,
-  options: Partial<Pick<Route, 'open' | 'identifies' | 'hasKeys' | 'isServedToTheEnd' | 'isMinor'>> = {},
+  options: Partial<Pick<Route, 'open' | 'identifies' | 'hasKeys' | 'hasHead' | 'isServedToTheEnd' | 'isMinor'>> = {},
 ): Route {
   // The cast is safe: the router fills exactly the parameters that the pattern names.
-  const { open = false, identifies, hasKeys = false, isServedToTheEnd = false, isMinor = open } = options;
-  const own = { open, identifies, hasKeys, isServedToTheEnd, isMinor };
+  const { open = false, identifies, hasKeys = false, hasHead = true } = options;
+  const { isServedToTheEnd = false, isMinor = open } = options;
+  const own = { open, identifies, hasKeys, hasHead, isServedToTheEnd, isMinor };
   return { operation, methods, pattern, ...own, handle: handle as Route['handle'] };
 }
 
@@ -114,7 +117,7 @@ export class Router {
     const known = this.#remembered.get(path) ?? this.#find(path);
     if (known === undefined) return undefined;
     const { routes, params } = known;
-    const matched = routes.get(method) ?? (method === 'HEAD' ? routes.get('GET') : undefined) ?? routes.get(ANY);
+    const matched = routes.get(method) ?? (method === 'HEAD' ? headOf(routes) : undefined) ?? routes.get(ANY);
     if (matched === undefined) throw methodNotAllowed(method, path, routes);
     return { route: matched, params };
   }
@@ -158,6 +161,12 @@ export class Router {
 function hasKeys(routes: ReadonlyMap<string, Route>): boolean {
   for (const entry of routes.values()) return entry.hasKeys;
   return false;
+}
+
+/** The route that answers HEAD, unless there is one for it. */
+function headOf(routes: ReadonlyMap<string, Route>): Route | undefined {
+  const get = routes.get('GET');
+  return get?.hasHead === true ? get : undefined;
 }
 
 interface FoundRoute {
@@ -243,7 +252,7 @@ function decodeSegments(raw: string): string {
 
 function methodNotAllowed(method: string, path: string, routes: ReadonlyMap<string, Route>): SidecarError {
   const allowed = [...routes.keys()];
-  if (routes.has('GET')) allowed.push('HEAD');
+  if (headOf(routes) !== undefined) allowed.push('HEAD');
   const allow = allowed.join(', ');
   return new SidecarError('ERR_METHOD_NOT_ALLOWED', `method ${method} is not allowed on ${path}: expected ${allow}`, {
     headers: { allow },

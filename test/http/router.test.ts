@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { SidecarError } from '../../src/errors.ts';
 import { NO_CONTENT } from '../../src/http/message.ts';
 import { Router, route } from '../../src/http/router.ts';
 
@@ -141,6 +142,22 @@ describe('Router', () => {
     expect(params('/few/a')).toBe(params('/few/a'));
     expect(params('/keys/a')).toEqual({ key: 'a' });
     expect(params('/keys/a')).not.toBe(params('/keys/a'));
+  });
+
+  test('a route for GET answers HEAD, unless it says that it does not', () => {
+    const own = new Router([
+      route('read', ['GET'], '/read', () => NO_CONTENT),
+      route('call', ['GET', 'POST'], '/call', () => NO_CONTENT, { hasHead: false }),
+    ]);
+    expect(own.match('HEAD', '/read')?.route.operation).toBe('read');
+    const allow = (path: string): unknown => {
+      try {
+        return own.match('HEAD', path) ?? own.match('PATCH', path);
+      } catch (error) {
+        return (error as SidecarError).headers;
+      }
+    };
+    expect(allow('/call')).toEqual({ allow: 'GET, POST' });
   });
 
   test('parameters of two names in one place clash', () => {

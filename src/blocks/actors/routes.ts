@@ -1,4 +1,3 @@
-import { SidecarError } from '../../errors.ts';
 import { readBody } from '../../http/body.ts';
 import { readContent } from '../../http/content.ts';
 import { endToEnd } from '../../http/end-to-end.ts';
@@ -35,12 +34,6 @@ export function actorRoutes({ actors, wire, bodyLimitBytes }: ActorRoutesDeps): 
     request: SidecarRequest,
     { actorType, actorId, method }: CallParams,
   ): Promise<SidecarResponse> => {
-    // A read of the head only is none.
-    if (request.method === 'HEAD')
-      throw new SidecarError(
-        'ERR_METHOD_NOT_ALLOWED',
-        'method HEAD is not allowed for actors: expected POST, PUT, GET, DELETE',
-      );
     checkMethod(method);
     return actors.call(
       { actorType, actorId },
@@ -71,7 +64,7 @@ export function actorRoutes({ actors, wire, bodyLimitBytes }: ActorRoutesDeps): 
   const path = '/v1.0/actors/:actorType/:actorId';
   const options = { hasKeys: true, isServedToTheEnd: true };
   return [
-    route('actors', ['POST', 'PUT', 'GET', 'DELETE'], `${path}/method/:method`, call, options),
+    route('actors', ['POST', 'PUT', 'GET', 'DELETE'], `${path}/method/:method`, call, { ...options, hasHead: false }),
     route('actors', ['POST', 'PUT'], `${path}/state`, transact, options),
     route('actors', ['GET'], `${path}/state/*key`, get, options),
     ...tickRoutes({
