@@ -4,7 +4,6 @@ import type { Membership } from '../../cluster/membership.ts';
 import { isSidecarError, messageOf, SidecarError } from '../../errors.ts';
 import type { HeaderMap } from '../../http/message.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
-import { type Ending, observe } from '../../probe.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { AccessControl } from '../../security/access-control.ts';
 import type { CancelToken } from '../../util/cancel-token.ts';
@@ -18,6 +17,7 @@ import { InboundActorCalls } from './forwarding/inbound-calls.ts';
 import { AppActors } from './hosting/app-actors.ts';
 import type { CodeHostDeps } from './hosting/code-actors.ts';
 import { ConfigurationQuestion } from './hosting/configuration-question.ts';
+import { HostedTurns } from './hosting/hosted-turns.ts';
 import { type HostedType, HostedTypes } from './hosting/hosted-types.ts';
 import { TypeClaims } from './hosting/type-claims.ts';
 import type { ActorAddress } from './model/address.ts';
@@ -33,7 +33,7 @@ import { ActorStateLayout } from './storage/layout.ts';
 import { parseTransaction } from './storage/parse-transaction.ts';
 import { changeTimer, timerCall } from './timer-calls.ts';
 import { ActiveActors } from './turns/active-actors.ts';
-import { endingOf, verdictOf } from './verdict.ts';
+import { verdictOf } from './verdict.ts';
 
 /** The dependencies of an {@link ActorsService}. */
 export interface ActorsServiceDeps extends BlockDeps {
@@ -63,6 +63,7 @@ const MAX_TICKS = 100;
 interface Opened {
   readonly owned: OwnedShards;
   readonly active: ActiveActors;
+  readonly turns: HostedTurns;
   readonly states: ActorStates;
   readonly calls: ActorCalls;
   readonly inbound: InboundActorCalls;
@@ -155,8 +156,9 @@ export class ActorsService implements BlockService, ActorTurns {
   async #callHere(address: ActorAddress, call: ActorCall, caller: ActorCaller): Promise<ActorReply> {
     if (call.timer !== undefined) return changeTimer(address, call, { ...this.#open, timers: this.timers });
     const policy = this.#deps.resiliency.forActor(address.actorType, address.actorId);
+    const { turns } = this.#open;
     const turn = (cancel: CancelToken, begun?: () => void): Promise<ActorReply> =>
-      this.#callInTurn(address, { ...call, cancel }, caller, begun);
+      turns.call(address, { ...call, cancel }, caller, begun);
     try {
       if (policy === undefined) return await turn(call.cancel);
       const attempt = (cancel: CancelToken, _number: number, begun: () => void): Promise<ActorReply> =>
@@ -168,57 +170,8 @@ export class ActorsService implements BlockService, ActorTurns {
     }
   }
 
-  #callInTurn(
-    address: ActorAddress,
-    { chain: given, ...call }: ActorCall,
-    caller: ActorCaller,
-    begun?: () => void,
-  ): Promise<ActorReply> {
-    const { active } = this.#open;
-    const hosted = this.types.of(address.actorType);
-    if (hosted === undefined) throw new ActorMoved();
-    const chain = this.#chainOf(address, given);
-    return active.run(address, { chain, cancel: call.cancel }, (actor) => {
-      begun?.();
-      const about = { kind: 'method', name: call.method } as const;
-      return this.#observed(address, about, () => hosted.hosting.call(actor, { ...call, chain }, caller));
-    });
-  }
-
-  /** Tells the probe of a turn, if there is one. */
-  #observed<T>(
-    address: ActorAddress,
-    { kind, name }: { readonly kind: 'method' | 'reminder' | 'timer'; readonly name: string },
-    turn: () => Promise<T>,
-    endingOf?: (result: T) => Ending,
-  ): Promise<T> {
-    const { probe } = this.#deps;
-    return probe === undefined ? turn() : observe(probe, { type: 'actor', kind, name, ...address }, turn, endingOf);
-  }
-
-  /** The chain of a call that begins: none for a type without reentrancy, a new one for a call without one. */
-  #chainOf({ actorType }: ActorAddress, given?: string): string | undefined {
-    const isReentrant = this.types.of(actorType)?.settings.maxStackDepth !== undefined;
-    return isReentrant ? (given ?? this.#deps.newId()) : undefined;
-  }
-
-  readonly runTurn = async (address: ActorAddress, tick: ActorTick): Promise<TickOutcome> => {
-    const hosted = this.types.of(address.actorType);
-    if (hosted === undefined || this.#opened === undefined)
-      return { kind: 'brokenOff', reason: 'the type is not hosted here' };
-    const chain = this.#chainOf(address);
-    try {
-      return await this.#opened.active.run(address, { chain, cancel: tick.cancel }, async (actor) => {
-        const isWanted = tick.begins();
-        if (isWanted !== true && !(await isWanted)) return { kind: 'brokenOff', reason: 'it is not wanted any more' };
-        const outcome = await this.#observed(address, tick, () => hosted.hosting.tick(actor, tick, chain), endingOf);
-        // The application could not use the sidecar any more.
-        return this.#isStopping && outcome.kind === 'failed' ? { ...outcome, kind: 'brokenOff' } : outcome;
-      });
-    } catch (error) {
-      return { kind: 'brokenOff', reason: messageOf(error) };
-    }
-  };
+  readonly runTurn = (address: ActorAddress, tick: ActorTick): Promise<TickOutcome> =>
+    this.#open.turns.tick(address, tick);
 
   canRun(actorType: string): boolean {
     return this.types.of(actorType)?.hosting.isPresent === true;
@@ -322,6 +275,8 @@ export class ActorsService implements BlockService, ActorTurns {
     active.onDeactivated((address) => {
       for (const listener of this.#deactivated) listener(address);
     });
+    const { types } = this;
+    const turns = new HostedTurns({ ...this.#deps, types, active, isStopping: () => this.#isStopping });
     const states = new ActorStates({
       ...{ ...this.#deps, store, layout, owned },
       findActive: (address) => active.find(address),
@@ -337,7 +292,7 @@ export class ActorsService implements BlockService, ActorTurns {
       holds: (address, chain) => active.holds(address, chain),
     });
     const claims = this.#claimsOf(membership, active);
-    this.#opened = { owned, active, states, calls, inbound, claims };
+    this.#opened = { owned, active, turns, states, calls, inbound, claims };
     await this.reminders.open(membership);
     // What an application hosts is known later.
     if (this.#question === undefined) await claims.checkAtStart();
