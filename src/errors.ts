@@ -123,7 +123,7 @@ const STATUS_BY_CODE: Readonly<Record<Exclude<ErrorCode, StateErrorCode>, number
   ERR_NOT_FOUND: 404,
   /** The path exists for other methods, which `Allow` lists. Fix: Use one of them. */
   ERR_METHOD_NOT_ALLOWED: 405,
-  /** The body is larger than the limit, as sent or decoded. Fix: Send less, or raise `bodyLimitBytes`. */
+  /** The body, or the answer of an actor, is larger than the limit, as sent or decoded. Fix: Send less, or raise `bodyLimitBytes`. */
   ERR_BODY_TOO_LARGE: 413,
   /** `Content-Encoding` is not `gzip`, `deflate`, `br` or `identity`. Fix: Use one of these, or none. */
   ERR_CONTENT_ENCODING: 415,

@@ -72,6 +72,8 @@ export class ActorsWorld extends ServedSidecar<ActorApp> {
 export interface ActorsWorldOptions extends TestSidecarOptions {
   /** The answer of the application to the question for its actors. Default: it hosts `Cart`. */
   readonly configuration?: unknown;
+  /** The answer with its status, if that is another one than 200 with `configuration`. */
+  readonly configurationAnswer?: ActorAnswer;
   readonly answer?: ActorApp['answer'];
   /** Default: on a port. */
   readonly via?: Way;
@@ -80,11 +82,13 @@ export interface ActorsWorldOptions extends TestSidecarOptions {
 /** Makes a world whose sidecar has not been started. */
 async function createActorsWorld({
   configuration = { entities: ['Cart'] },
+  configurationAnswer = { body: configuration },
   answer,
   via = 'port',
   ...options
 }: ActorsWorldOptions = {}): Promise<ActorsWorld> {
   const app = new ActorApp(configuration);
+  app.configuration = configurationAnswer;
   if (answer !== undefined) app.answer = answer;
   const { target, ...servers } = await openServers(app, via);
   return new ActorsWorld(app, servers, { app: target, ...options });

@@ -11,7 +11,7 @@ import type { Wire } from '../../../wire.ts';
 import { thrown } from '../../failure.ts';
 import type { ActorAddress } from '../model/address.ts';
 import type { ActorCall, ActorCaller, ActorReply } from '../model/call.ts';
-import { invokeFailed } from '../model/errors.ts';
+import { answerTooLarge, invokeFailed } from '../model/errors.ts';
 import type { ActorTick, TickOutcome } from '../model/tick.ts';
 import type { ActiveActor } from '../turns/active-actor.ts';
 import type { ActorHosting } from './hosted-types.ts';
@@ -61,8 +61,7 @@ export class AppActors implements ActorHosting {
     const reply = await this.#ask(actor, { url: search === '' ? path : `${path}?${search}`, headers, body });
     const { status } = reply;
     if (status < 200 || status > 299) throw failedWith(address, method, reply);
-    if (reply.body.length > this.#deps.bodyLimitBytes)
-      throw invokeFailed(address, `its answer has more than ${this.#deps.bodyLimitBytes} bytes`);
+    if (reply.body.length > this.#deps.bodyLimitBytes) throw answerTooLarge(address, this.#deps.bodyLimitBytes);
     return { status, headers: endToEnd(reply.headers), body: reply.body };
   }
 

@@ -11,6 +11,12 @@ export function invokeFailed(address: ActorAddress, reason: string, cause?: unkn
   return new SidecarError('ERR_ACTOR_INVOKE_METHOD', `the call of ${nameOf(address)} failed: ${reason}`, { cause });
 }
 
+/** The call was made, and its answer is too long to be passed on. */
+export function answerTooLarge(address: ActorAddress, limitBytes: number): SidecarError {
+  const problem = `the answer of ${nameOf(address)} is too large: at most ${limitBytes} bytes are passed on`;
+  return new SidecarError('ERR_BODY_TOO_LARGE', problem);
+}
+
 /** Too many calls wait for one actor. */
 export function tooManyWaiting(address: ActorAddress, most: number): SidecarError {
   return new SidecarError('ERR_ACTOR_INVOKE_METHOD', `${most} calls wait for ${nameOf(address)} already`, {

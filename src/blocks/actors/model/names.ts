@@ -7,10 +7,8 @@ const MAX_ID_BYTES = 512;
 const MAX_KEY_BYTES = 512;
 /** Type, ID and key of a value together. */
 const MAX_WHOLE_KEY_BYTES = 900;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to be found
-const NOT_IN_NAME = /[\u0000-\u001f\u007f/\\#?]/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to be found
-const NOT_IN_METHOD = /[\u0000-\u001f\u007f\\#?]/;
+const NOT_IN_NAME = /[\p{Cc}/\\#?]/u;
+const NOT_IN_METHOD = /[\p{Cc}\\#?]/u;
 /** The callbacks of reminders and timers. In any case: many frameworks route so. */
 const CALLBACKS = /^(?:remind|timer)\//i;
 
@@ -33,7 +31,8 @@ function checkName(what: string, name: string, maxBytes: number): void {
 
 /** @throws SidecarError `ERR_BAD_REQUEST` for a method that is none, or a callback of reminders and timers */
 export function checkMethod(method: string): void {
-  checkText('the method', method, MAX_ID_BYTES);
+  // As long as a path may be.
+  checkText('the method', method, Number.POSITIVE_INFINITY);
   if (NOT_IN_METHOD.test(method)) throw refused('the method', method, 'a path without \\ # ? and control characters');
   if (method.split('/').some((part) => part === '' || part === '.' || part === '..'))
     throw refused('the method', method, 'a path without empty parts, . and ..');
