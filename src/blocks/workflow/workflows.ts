@@ -198,8 +198,8 @@ export class Workflows extends WorkflowBulk {
 
   /**
    * Cancels an instance, and the children that it has not waited for to the end: everything that its code waits for rejects
-   * with {@link CanceledError}, so that `catch` and `finally` run. Calls that the code makes from then on are made as
-   * always, those that undo what was done. The instance is `CANCELED` when the code ends with that error; code that
+   * with {@link CanceledError}, so that `catch` and `finally` run; the call of a child rejects once the child is over. Calls
+   * that the code makes from then on are made as always, those that undo what was done. The instance is `CANCELED` when the code ends with that error; code that
    * returns has completed, and code that throws another error has failed. Signals of activities under way fire, and their
    * results are not used.
    *

@@ -1,13 +1,9 @@
 /** No event that was accepted is lost without a word: the code gets it, the next run does, or a warning names it. */
 import { describe, expect, test } from 'vitest';
-import { asyncProgram } from '../../../src/blocks/workflow/authoring/async-program.ts';
-import { Registry } from '../../../src/blocks/workflow/authoring/registry.ts';
 import type { ReplayRules, Turn } from '../../../src/blocks/workflow/model/events.ts';
-import { Core } from '../../../src/blocks/workflow/replay/core.ts';
-import { Drain } from '../../../src/blocks/workflow/replay/microtask-drain.ts';
 import { type WorkflowContext as DaprContext, WorkflowRuntime } from '../../../src/dapr/index.ts';
 import { defineActivity, defineWorkflow, type Sidecar, type WorkflowFunction } from '../../../src/index.ts';
-import { RecordingLogger } from '../../support/logger.ts';
+import { replayed } from '../../support/replayed.ts';
 import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
 
 type Seen = readonly unknown[];
@@ -283,30 +279,13 @@ describe('a run that began under an earlier release', () => {
     };
   }
 
-  async function replayed(turn: Turn): Promise<Core> {
-    const none = (): void => undefined;
-    const core = new Core({
-      instanceId: 'one',
-      executionId: 'run',
-      workflowName: 'entity',
-      program: asyncProgram(run as WorkflowFunction<unknown>, new Registry(none, none)),
-      logger: new RecordingLogger(),
-      drain: new Drain(),
-      isRerun: false,
-      onStray: none,
-    });
-    await core.replay(turn);
-    core.endReplay(false);
-    return core;
-  }
-
   test('is replayed as it was recorded: events that were there completed their waits at the call', async () => {
-    expect((await replayed(turnOf(['sub', 'add']))).outcome).toBeUndefined();
-    expect((await replayed(turnOf(['add', 'sub'], 1))).outcome).toBeUndefined();
+    expect((await replayed(run, turnOf(['sub', 'add']))).outcome).toBeUndefined();
+    expect((await replayed(run, turnOf(['add', 'sub'], 1))).outcome).toBeUndefined();
   });
 
   test('and not by the rules of another one', async () => {
-    expect((await replayed(turnOf(['add', 'sub']))).isNonDeterministic).toBe(true);
-    expect((await replayed(turnOf(['sub', 'add'], 1))).isNonDeterministic).toBe(true);
+    expect((await replayed(run, turnOf(['add', 'sub']))).isNonDeterministic).toBe(true);
+    expect((await replayed(run, turnOf(['sub', 'add'], 1))).isNonDeterministic).toBe(true);
   });
 });

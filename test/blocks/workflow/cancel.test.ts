@@ -1,5 +1,6 @@
 /** A cancellation: what the code waits for rejects, the code cleans up, and the instance ends. */
 import { describe, expect, test } from 'vitest';
+import type { HistoryEvent, ReplayRules, Turn } from '../../../src/blocks/workflow/model/events.ts';
 import {
   type ActivityContext,
   CanceledError,
@@ -7,7 +8,9 @@ import {
   defineWorkflow,
   TaskFailedError,
   type WorkflowContext,
+  type WorkflowFunction,
 } from '../../../src/index.ts';
+import { replayed } from '../../support/replayed.ts';
 import { type Registering, type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
 
 /** An order whose steps are undone, last first, whatever ends it. */
@@ -282,6 +285,67 @@ describe('an instance', () => {
     expect(world.seen.filter((line) => line === 'kid cleans up')).toHaveLength(2);
   });
 
+  describe.each([
+    ['ends as canceled', (error: unknown) => Promise.reject(error)],
+    ['returns all the same', () => 'done'],
+    ['fails in its clean-up', () => Promise.reject(new Error('no way back'))],
+  ] as const)('whose child %s', (_what, end) => {
+    const family: Registering = ({ workflows }, { seen }) => {
+      const note = defineActivity('note', (line: string) => void seen.push(line));
+      const child = defineWorkflow('child', async (ctx) => {
+        try {
+          return await ctx.waitForEvent('never');
+        } catch (error) {
+          await ctx.sleep('1h');
+          await ctx.callActivity(note, 'the child is clean');
+          return end(error);
+        }
+      });
+      const parent = defineWorkflow('parent', async (ctx) => {
+        try {
+          return await ctx.callChild(child, undefined, { instanceId: 'child', retry: { maxRetries: 3 } });
+        } catch (error) {
+          await ctx.callActivity(note, `the parent cleans up: ${(error as Error).name}`);
+          throw error;
+        }
+      });
+      workflows.register(note, child, parent);
+    };
+
+    test('cleans up after the child, over restarts', async () => {
+      await using world = await workflowWorld(family);
+      await world.run('parent');
+      await world.sidecar.workflows.cancel('one');
+      expect(await world.pass('59m')).toMatchObject({ status: 'RUNNING' });
+      await world.restart();
+      expect(world.seen).toEqual([]);
+      expect(await world.pass('1m')).toMatchObject({ status: 'CANCELED' });
+      expect(world.seen).toEqual(['the child is clean', 'the parent cleans up: CanceledError']);
+      await world.restart();
+      expect((await world.history()).filter(({ type }) => type === 'childStarted')).toHaveLength(1);
+    });
+
+    test('can be terminated meanwhile, and the child with it', async () => {
+      await using world = await workflowWorld(family);
+      await world.run('parent');
+      await world.sidecar.workflows.cancel('one');
+      await world.clock.settled();
+      await world.sidecar.workflows.terminate('one');
+      const states = [await world.pass('2h'), await world.settle('child')];
+      expect(states.map(({ status }) => status)).toEqual(['TERMINATED', 'TERMINATED']);
+      expect(world.seen).toEqual([]);
+    });
+  });
+
+  test('whose child waits for its code cleans up once the child is terminated', async () => {
+    await using world = await begun(saga((ctx) => ctx.callChild('missing', undefined, { instanceId: 'child' })));
+    await world.sidecar.workflows.cancel('one');
+    expect(await world.pass('1h')).toMatchObject({ status: 'RUNNING' });
+    await world.sidecar.workflows.terminate('child');
+    expect(await world.pass('1m')).toMatchObject({ status: 'CANCELED' });
+    expect(world.seen).toContain('release');
+  });
+
   test('whose child is canceled alone gets an error of that task', async () => {
     await using world = await workflowWorld((sidecar, own) => {
       saga((ctx) => ctx.sleep('72h'))(sidecar, own);
@@ -302,5 +366,43 @@ describe('an instance', () => {
     const again = await world.sidecar.workflows.rerun('one', { instanceId: 'two' });
     await world.raise('go', undefined, 'two');
     expect(await again.result()).toBe('shipped');
+  });
+});
+
+describe('a run whose child is canceled with it', () => {
+  const run: WorkflowFunction<never> = async (ctx) => {
+    try {
+      await ctx.callChild('kid', undefined, { instanceId: 'kid' });
+    } finally {
+      await ctx.callActivity('release');
+    }
+  };
+  const release = { type: 'activityScheduled', sequence: 2, name: 'release', input: undefined, attempt: 1 } as const;
+  const ended = { type: 'childFailed', sequence: 1, failure: { errorType: 'CanceledError', message: 'no' } } as const;
+
+  /** Turns of which the first one begins the child, by these rules. */
+  function turns(rules: ReplayRules | undefined, ...rest: readonly (readonly HistoryEvent[])[]): readonly Turn[] {
+    const begins = rules === undefined ? ({ type: 'begun' } as const) : ({ type: 'begun', rules } as const);
+    const child = { type: 'childStarted', sequence: 1, name: 'kid', instanceId: 'kid', input: undefined } as const;
+    const events: readonly (readonly HistoryEvent[])[] = [
+      [{ type: 'started', input: undefined }, begins, child],
+      ...rest,
+    ];
+    return events.map((of, index) => ({ at: index + 1, events: of }));
+  }
+  const cleanUp: HistoryEvent = { ...release, activityId: 2 };
+  const atOnce = [[{ type: 'cancelRequested' }, cleanUp], [ended]] as const;
+  const afterChild = [[{ type: 'cancelRequested' }], [ended, cleanUp]] as const;
+
+  test('of an earlier release is replayed as it was recorded: its clean-up began at once', async () => {
+    for (const rules of [undefined, 1] as const) {
+      expect((await replayed(run, ...turns(rules, ...atOnce))).outcome).toBeUndefined();
+      expect((await replayed(run, ...turns(rules, ...afterChild))).isNonDeterministic).toBe(true);
+    }
+  });
+
+  test('of this one waits for the end of the child', async () => {
+    expect((await replayed(run, ...turns(2, ...afterChild))).outcome).toBeUndefined();
+    expect((await replayed(run, ...turns(2, ...atOnce))).isNonDeterministic).toBe(true);
   });
 });

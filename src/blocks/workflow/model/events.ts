@@ -4,12 +4,13 @@ import type { Payload } from './payload.ts';
 /**
  * The rules under which a run began, and is replayed. Absent for runs of the first releases: there, events that had
  * arrived before a wait completed it at the call, and the failure of a branch that no code waits for changed nothing.
- * With 1, they complete waits one at a time, and that failure fails the instance.
+ * With 1, they complete waits one at a time, and that failure fails the instance. With 2, moreover, a cancellation gives up
+ * the call of a child when the child has ended; before, at once.
  */
-export type ReplayRules = 1;
+export type ReplayRules = 1 | 2;
 
 /** The rules of runs that begin now. */
-export const REPLAY_RULES: ReplayRules = 1;
+export const REPLAY_RULES: ReplayRules = 2;
 
 /** An event that happens to an instance. The code reacts to it. */
 export type IncomingEvent =

@@ -219,12 +219,15 @@ export class Core {
   /** Code that has ended is never woken again, not even a branch without a waiter. */
   #attemptCompleted(completed: OpenAttempt | undefined, output: Payload): boolean {
     if (completed === undefined || this.outcome !== undefined) return false;
-    completed.task.complete(output);
+    const { task, failure } = completed;
+    if (failure === undefined) task.complete(output);
+    else task.fail(failure);
     return true;
   }
 
   #attemptFailed(failed: OpenAttempt | undefined, failure: WorkflowFailure): boolean {
     if (failed === undefined) return false;
+    if (failed.failure !== undefined) return this.#attemptCompleted(failed, undefined);
     const { task, attempt } = failed;
     const hasEnded = this.outcome !== undefined;
     const delayMs = hasEnded ? undefined : this.#delayOf(failed, failure);

@@ -20,6 +20,8 @@ export interface OpenAttempt {
   readonly call?: ActivityCall;
   /** The instance ID of a child. */
   readonly childId?: string;
+  /** What its task fails with when the child has ended, however it ends. */
+  readonly failure?: WorkflowFailure;
 }
 
 /** A timer that has not fired. */
@@ -150,13 +152,19 @@ export class OpenActions {
     return this.#attempts.has(sequence);
   }
 
-  /** Fails all open actions, in the order in which they began. Answers the instance IDs of the children among them. */
-  fail(failure: WorkflowFailure): readonly string[] {
-    const open = [...this.#attempts.values(), ...(this.#timers?.values() ?? [])].sort(bySequence);
-    const children = [...this.#attempts.values()].flatMap(({ childId }) => childId ?? []);
+  /**
+   * Fails all open actions, in the order in which they began; children only when they have ended, if `childrenEnd`.
+   * Answers the instance IDs of the children.
+   */
+  fail(failure: WorkflowFailure, childrenEnd: boolean): readonly string[] {
+    const attempts = [...this.#attempts.values()];
+    const children = attempts.filter(({ childId }) => childId !== undefined);
+    const given = childrenEnd ? attempts.filter(({ childId }) => childId === undefined) : attempts;
+    const open = [...given, ...(this.#timers?.values() ?? [])].sort(bySequence);
     this.clear();
+    if (childrenEnd) for (const child of children) this.add({ ...child, failure });
     for (const { task } of open) task.fail(failure);
-    return children;
+    return children.flatMap(({ childId }) => childId ?? []);
   }
 
   clear(): void {

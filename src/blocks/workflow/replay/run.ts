@@ -193,10 +193,10 @@ export class Run implements Execution {
     this.end({ kind: 'continued', input, keepEvents });
   }
 
-  /** Fails what the code waits for. Answers the instance IDs of the children among it. */
+  /** Fails what the code waits for, calls of children once these have ended. Answers the instance IDs of the children. */
   cancel(): readonly string[] {
     this.isCanceled = true;
-    const children = this.open.fail(CANCELED_TASK);
+    const children = this.open.fail(CANCELED_TASK, this.rules === 2);
     this.#buffer?.fail(CANCELED_TASK);
     return children;
   }
