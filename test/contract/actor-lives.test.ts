@@ -55,6 +55,28 @@ describe.each(WIRES)('wire %s', (wire) => {
     expect(methodsOf(world)).toContain('PUT a/method/one');
   });
 
+  test('while it is deactivated it may still write, and take its reminders and timers away', async () => {
+    const asked: number[] = [];
+    await using world = await actorsWorld({ wire, configuration });
+    world.app.answer = async ({ method }) => {
+      if (method !== 'DELETE') return {};
+      const body = [{ operation: 'upsert', request: { key: 'k', value: 'last' } }];
+      asked.push((await world.call('Cart/a/state', { body })).status);
+      asked.push((await world.call('Cart/a/reminders/r', {}, 'DELETE')).status);
+      for (const timer of ['t', 'none']) asked.push((await world.call(`Cart/a/timers/${timer}`, {}, 'DELETE')).status);
+      return {};
+    };
+    await world.call('Cart/a/method/m');
+    for (const path of ['reminders/r', 'timers/t']) await world.call(`Cart/a/${path}`, { body: '{"dueTime":"1h"}' });
+    await world.clock.advance('11s');
+    await until(() => asked.length === 4);
+    expect(asked).toEqual([204, 204, 204, 204]);
+    await until(() => world.sidecar.actors.active().length === 0);
+    expect((await world.call('Cart/a/state/k', {}, 'GET')).text).toBe('"last"');
+    await world.pass('2h');
+    expect(world.app.of('PUT')).toHaveLength(1);
+  });
+
   test('the idle time counts from the end of the last call', async () => {
     const slow = new Answers();
     await using world = await actorsWorld({ wire, configuration });

@@ -234,10 +234,15 @@ export class ActorsService implements BlockService, ActorTurns {
     if (!this.hosts(address.actorType)) throw notHosted(address.actorType);
   }
 
-  /** Sets or deletes a timer where its actor lives. */
+  /**
+   * Sets or deletes a timer where its actor lives. A deletion does not wait for a deactivation, which ends all timers:
+   * the actor may ask for it while it is being deactivated.
+   */
   async changeTimer({ name, ...address }: TickName, timer: TimerOperation, body: Uint8Array): Promise<void> {
     this.check(address);
-    await this.#open.calls.call(address, timerCall(name, timer, body));
+    const { active, calls } = this.#open;
+    if (timer === 'delete' && active.find(address)?.closed !== undefined) this.timers.delete({ ...address, name });
+    else await calls.call(address, timerCall(name, timer, body));
   }
 
   /** Why this host lacks actor types that it is to have; `undefined` if it has all. */
