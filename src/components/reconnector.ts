@@ -55,6 +55,8 @@ export interface ReconnectorOptions<C> {
   readonly attemptLimit?: TimeLimit;
   /** Whether callers need not wait for an attempt after this error. Default: they wait. */
   readonly isFinal?: (error: Error) => boolean;
+  /** Whether the server has said that another one takes over. Default: it never does. */
+  readonly isHandOver?: (error: Error) => boolean;
   /** For a loss that is no outage: the time until the next attempt, in milliseconds. Default: each is an outage. */
   readonly pauseAfter?: (loss: Loss<C>) => number | undefined;
 }
@@ -189,8 +191,8 @@ export class Reconnector<C extends object> {
 
   #onFailure(error: Error): void {
     if (this.#isClosed) return;
-    const { outages, onFailure } = this.#deps;
-    outages.onLost(this, error.message);
+    const { onFailure } = this.#deps;
+    this.#logLoss(error);
     this.#failures++;
     this.#connectLater(error, this.#delayMs);
     const isFinal = this.#options.isFinal?.(error) ?? false;
@@ -205,8 +207,14 @@ export class Reconnector<C extends object> {
     const livedMs = this.#leave();
     const pauseMs = this.#options.pauseAfter?.({ connection, error, livedMs });
     if (pauseMs !== undefined) return this.#connectLater(error, pauseMs);
-    this.#deps.outages.onLost(this, error.message);
+    this.#logLoss(error);
     this.#restart(error);
+  }
+
+  #logLoss(error: Error): void {
+    const { outages } = this.#deps;
+    if (this.#options.isHandOver?.(error) === true) outages.onHandOver(this, error.message);
+    else outages.onLost(this, error.message);
   }
 
   /** Connects again although the connection works: it leads to the wrong server. The caller ends it. */

@@ -147,7 +147,7 @@ function joinAt(path: string, { key }: Door, options: JoinOptions): Promise<Hold
         signal.removeEventListener('abort', giveUp);
         reject(new Error(reason));
         connection?.lose(`the holder of the state directory is gone: ${reason}`);
-        if (connection !== undefined) listener.onLost();
+        if (connection !== undefined) listener.onLost(connection.isHandOver);
       },
     });
     signal.addEventListener('abort', giveUp);

@@ -75,6 +75,8 @@ export const FAILED = 1;
 export const SESSION_CLOSED = 2;
 /** A message; its number is 0. */
 export const MESSAGE = 3;
+/** The holder closes the directory: the guest may take it over. Its number is 0. */
+export const GOODBYE = 4;
 
 /** Begins a frame. */
 export function writeHead(writer: BinaryWriter, kind: number, number: number): void {

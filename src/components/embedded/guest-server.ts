@@ -175,6 +175,9 @@ export class GuestServer {
     clearTimeout(this.#empty);
     this.#server.close();
     if (this.#door !== undefined) removeSocket(this.#door.socket);
-    for (const framed of this.#guests.keys()) framed.end();
+    for (const [framed, guest] of this.#guests) {
+      guest.sayGoodbye();
+      framed.end();
+    }
   }
 }

@@ -5,6 +5,7 @@ import {
   COMMIT,
   DONE,
   FAILED,
+  GOODBYE,
   MESSAGE,
   NOTIFY,
   OPEN_SESSION,
@@ -111,6 +112,12 @@ export class Guest {
 
   #send(): void {
     this.#deps.send(this.#writer.take());
+  }
+
+  /** Tells it that the directory is about to be closed. */
+  sayGoodbye(): void {
+    writeHead(this.#writer, GOODBYE, 0);
+    this.#send();
   }
 
   /** Sends it a text of another process, if it listens. */

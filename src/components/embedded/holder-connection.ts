@@ -14,6 +14,7 @@ import {
   CLOSE_SESSION,
   COMMIT,
   DONE,
+  GOODBYE,
   MESSAGE,
   NOTIFY,
   OPEN_SESSION,
@@ -61,6 +62,7 @@ export class HolderConnection implements RemoteConnection {
   readonly #pending = new Map<number, PendingCall>();
   #number = 0;
   #lost: ConnectionLostError | undefined;
+  #isHandOver = false;
 
   constructor(serverId: string, line: HolderLine, { onMessage, isTransient }: HolderListener) {
     this.serverId = serverId;
@@ -69,11 +71,20 @@ export class HolderConnection implements RemoteConnection {
     this.#onMessage = onMessage;
   }
 
+  /** Whether the holder has said that it closes the directory. */
+  get isHandOver(): boolean {
+    return this.#isHandOver;
+  }
+
   /** A frame of the holder has arrived. */
   receive(frame: Uint8Array): void {
     const reader = new BinaryReader(frame);
     const [kind, number] = [reader.byte(), reader.u32()];
     if (kind === MESSAGE) return this.#onMessage(reader.text());
+    if (kind === GOODBYE) {
+      this.#isHandOver = true;
+      return;
+    }
     const call = this.#pending.get(number);
     this.#pending.delete(number);
     try {

@@ -73,7 +73,8 @@ export interface RemoteConnection {
 
 /** Receives the events of a connection. */
 export interface ConnectionListener {
-  readonly onLost: () => void;
+  /** @param isHandOver - whether the server has said that another one takes over. Default: false */
+  readonly onLost: (isHandOver?: boolean) => void;
   readonly onMessage: (message: string) => void;
 }
 
@@ -100,6 +101,9 @@ export interface RemoteServer {
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 }
+
+/** The server has ended the connection, and said that another one takes over. */
+export class HandOverError extends ConnectionLostError {}
 
 /** The server has changed nothing; a retry may succeed: a deadlock, a race for the same key. */
 export class RetryableError extends Error {

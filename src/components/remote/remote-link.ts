@@ -5,6 +5,7 @@ import { Reconnector, unreachableText } from '../reconnector.ts';
 import {
   type ConnectionListener,
   ConnectionLostError,
+  HandOverError,
   type RemoteConnection,
   type RemoteServer,
 } from './connection.ts';
@@ -58,6 +59,7 @@ export class RemoteLink<C extends LinkedConnection = RemoteConnection> {
         attemptLimit: { limitMs: callTimeoutMs, error: () => this.#silence() },
         // Retries are useless then, as far as can be seen.
         isFinal: isStateError,
+        isHandOver: (error) => error instanceof HandOverError,
       },
     );
   }
@@ -85,13 +87,14 @@ export class RemoteLink<C extends LinkedConnection = RemoteConnection> {
   async #connect(signal: AbortSignal): Promise<C> {
     const { server, listens, onMessage } = this.#deps;
     let connection: C | undefined;
-    let isLost = false;
-    const lostError = (): Error => new ConnectionLostError(`${server.name} has closed the connection`);
+    let lost: Error | undefined;
     const listener: ConnectionListener = {
       onMessage,
-      onLost: () => {
-        isLost = true;
-        if (connection !== undefined) this.drop(connection, lostError());
+      onLost: (isHandOver = false) => {
+        lost = isHandOver
+          ? new HandOverError(`${server.name} was handed over, and is not back yet`)
+          : new ConnectionLostError(`${server.name} has closed the connection`);
+        if (connection !== undefined) this.drop(connection, lost);
       },
     };
     try {
@@ -101,7 +104,7 @@ export class RemoteLink<C extends LinkedConnection = RemoteConnection> {
         ? error
         : new ConnectionLostError(unreachableText(server.name, error), { cause: error });
     }
-    if (isLost) throw lostError();
+    if (lost !== undefined) throw lost;
     return connection;
   }
 

@@ -14,6 +14,7 @@ import { stateStoreConformance } from '../../../src/kit/store-conformance.ts';
 import { isConflictError } from '../../../src/state/errors.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { context, openStore, put, temporaryDirectory } from '../../support/embedded-store.ts';
+import { RecordingLogger } from '../../support/logger.ts';
 import { compareWithModel } from '../../support/store-model.ts';
 
 const script = fileURLToPath(new URL('./store-child.mjs', import.meta.url));
@@ -133,6 +134,43 @@ describe('the holder', () => {
     await guest.commit({ put: [put('a')] });
     expect(guest.failure).toBeUndefined();
     expect((await guest.scan({ from: '' })).map(({ key }) => key)).toEqual(['a', 'small']);
+  });
+});
+
+describe('the log of processes that have joined', () => {
+  /** Guests that commit before and after `end`, which ends the holder; what each has warned of. */
+  async function warningsAfter(path: string, end: () => Promise<unknown>): Promise<readonly string[][]> {
+    const guests = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const logger = new RecordingLogger();
+        const store = await embeddedState({ path }).open({ ...context, logger });
+        onTestFinished(() => store.close());
+        return { store, logger };
+      }),
+    );
+    const commit = (key: string): Promise<unknown> =>
+      Promise.all(guests.map(({ store }, index) => store.commit({ put: [put(`${key} ${index}`)] })));
+    await commit('before');
+    await Promise.all([end(), commit('meanwhile')]);
+    await commit('after');
+    return guests.map(({ logger }) => logger.at('warn').map(({ details }) => String(details['error'])));
+  }
+
+  test('has one warning for a holder that is killed, and none for one that stops', async () => {
+    const path = temporaryDirectory();
+    const { child, ended } = await startProcess('hold', path);
+    const killed = await warningsAfter(path, () => {
+      child.kill('SIGKILL');
+      return ended;
+    });
+    const closed = `the state directory ${JSON.stringify(path)} has closed the connection`;
+    expect(killed).toEqual([[closed], [closed], [closed]]);
+
+    const other = temporaryDirectory();
+    const holder = await open(other);
+    const stopped = await warningsAfter(other, () => holder.close());
+    // On a machine where it takes more than a second it is an outage all the same.
+    expect(stopped.flat().filter((error) => !error.endsWith('was handed over, and is not back yet'))).toEqual([]);
   });
 });
 
