@@ -66,20 +66,23 @@ test('the blocks of README.md run', async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
   onTestFinished(() => rm(path, { recursive: true }));
   const names =
-    'defineActivity, defineJob, defineWorkflow, durableLocks, durablePubSub, environmentSecrets, keyValueStore, memoryConfiguration, Sidecar';
+    'Actor, defineActivity, defineJob, defineWorkflow, durableLocks, durablePubSub, environmentSecrets, keyValueStore, memoryConfiguration, Sidecar';
   const imports = `import { ${names} } from 'insidecar';\nimport { embeddedState } from 'insidecar/embedded';\n`;
   const blocks = codeOf('README.md', '## The blocks').join('').replace('./.insidecar', path);
-  const started = blocks.replace(
-    'await sidecar.pubsub.subscribe',
-    'await sidecar.start();\nawait sidecar.pubsub.subscribe',
-  );
+  const [cart = ''] = /^class Cart.*?register\(Cart\);/ms.exec(blocks) ?? [];
+  const started = blocks
+    .replace(cart, '')
+    .replace('await sidecar.pubsub.subscribe', `${cart}\nawait sidecar.start();\nawait sidecar.pubsub.subscribe`);
   const shown = `console.log(receipt);
 console.log((await sidecar.state.get('store', 'count'))?.value, secret, level?.value, lock !== undefined);
+console.log(await sidecar.actors.state('Cart', 'alice'));
 `;
   const environment = { ORDERS_DB_PASSWORD: 'open sesame' };
   const output = start('readme-blocks', `${imports}${started}${shown}await sidecar.stop();\n`, environment);
   await expect.poll(output, PATIENCE).toContain('exit code');
-  expect(output()).toContain("1\nreceipt of order 1\n1 { DB_PASSWORD: 'open sesame' } info true\n");
+  expect(output()).toContain(
+    "1\nreceipt of order 1\n1 { DB_PASSWORD: 'open sesame' } info true\nMap(1) { 'state' => { items: [ 'book' ] } }\n",
+  );
   expect(output()).toContain('exit code 0');
 });
 
