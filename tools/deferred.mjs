@@ -10,7 +10,7 @@ import { SHARED_BY_TECHNOLOGIES, TECHNOLOGIES } from './entries.mjs';
 
 const WORKFLOW_RUNS = [
   'authoring/(durable-promise|async-program)',
-  'engine/(emit-events|turn-commit|turn-intake|turn-result|live-instance)',
+  'engine/(emit-events|turn-commit|turn-intake|turn-result|live-instance|taken-attempts)',
   'forwarding/(line-stream|time-limit|open-waits|host-lane|inbound-session|refusal|instance-watch|instance-line)',
   'operations/(operations|parse-call|purge|rerun|send)',
   'replay/(?!microtask-drain)',

@@ -3,7 +3,7 @@ import type { Work } from '../util/work.ts';
 import { type StandIn, StandIns, type StandInsDeps } from './stand-ins.ts';
 
 /** The dependencies of {@link Offers}. */
-export interface OffersDeps<Need> extends Omit<StandInsDeps, 'onChange'> {
+export interface OffersDeps<Need> extends Omit<StandInsDeps<Need>, 'onChange'> {
   readonly clock: Clock;
   readonly work: Pick<Work, 'begin'>;
   /** What the items are, for what a stop waits for. */
@@ -14,6 +14,11 @@ export interface OffersDeps<Need> extends Omit<StandInsDeps, 'onChange'> {
   readonly mayMiss: () => boolean;
   /** Whether this host has what an item lacks. */
   readonly fits: (id: string, standIn: StandIn<Need>) => boolean | Promise<boolean>;
+  /**
+   * Whether this host takes one more, beside `taking` that it is about to take. Default: always. What it leaves, it
+   * looks at again with {@link Offers.roomChanged}.
+   */
+  readonly hasRoom?: (taking: number) => boolean;
   /** Another host may do the work now, or this one again. */
   readonly onMoved: (id: string) => void;
   readonly onFailure: (error: unknown) => void;
@@ -40,6 +45,9 @@ export class Offers<Need> {
   readonly #toLookAt = new Set<string>();
   /** Offered items that this host cannot do, with the versions of their offers. */
   readonly #unfit = new Map<string, number>();
+  /** Offered items for which this host had no room. */
+  readonly #left = new Set<string>();
+  #taking = 0;
   #timer: Timer | undefined;
   #isLooking = false;
   #isStopped = false;
@@ -94,7 +102,17 @@ export class Offers<Need> {
   async #offerAll(): Promise<void> {
     const ids = [...this.#lacking];
     this.#lacking.clear();
-    await Promise.all(ids.map((id) => this.#deps.offer(id)));
+    await Promise.all(ids.map((id) => this.#offer(id)));
+  }
+
+  async #offer(id: string): Promise<void> {
+    try {
+      await this.#deps.offer(id);
+    } catch (error) {
+      // It is offered after the next read.
+      this.#lacking.add(id);
+      throw error;
+    }
   }
 
   /** Hosts have come or gone, or this host owns other shards. */
@@ -110,6 +128,22 @@ export class Offers<Need> {
     this.#lookAtAll();
   }
 
+  /** This host can do more: looks at what it has left. */
+  roomChanged(): void {
+    for (const id of this.#left) {
+      if (this.#toLookAt.size >= TOGETHER) break;
+      this.#left.delete(id);
+      this.#toLookAt.add(id);
+    }
+    this.#lookAtThem();
+  }
+
+  /** This host has got an item, with its offer. */
+  lookAt(id: string): void {
+    this.#toLookAt.add(id);
+    this.#lookAtThem();
+  }
+
   #lookAtAll(): void {
     for (const [id] of this.standIns.all()) this.#toLookAt.add(id);
     this.#lookAtThem();
@@ -118,9 +152,8 @@ export class Offers<Need> {
   /** An item was offered, taken or given back. */
   #changed(id: string): void {
     if (this.standIns.of(id) === undefined) this.#unfit.delete(id);
-    if (this.standIns.of(id)?.isKept !== true) this.#deps.onMoved(id);
-    this.#toLookAt.add(id);
-    this.#lookAtThem();
+    this.#deps.onMoved(id);
+    this.lookAt(id);
   }
 
   #lookAtThem(): void {
@@ -140,15 +173,24 @@ export class Offers<Need> {
   async #lookAt(id: string): Promise<void> {
     const { standIns } = this;
     const standIn = standIns.of(id);
-    if (standIn === undefined || standIns.isHere(id)) return;
-    if (standIn.isKept) return this.#deps.offer(id);
+    if (standIn === undefined || standIn.isDone || standIns.isHere(id)) return;
     if (standIn.hostId === undefined) {
-      if (await this.#fits(id, standIn)) await standIns.take(id);
+      if (await this.#fits(id, standIn)) await this.#take(id);
       return;
     }
     // It may have been this host, which was considered dead.
     this.#deps.onMoved(id);
     await standIns.renew(id);
+  }
+
+  async #take(id: string): Promise<void> {
+    if (this.#deps.hasRoom?.(this.#taking) === false) return void this.#left.add(id);
+    this.#taking++;
+    try {
+      await this.standIns.take(id);
+    } finally {
+      this.#taking--;
+    }
   }
 
   async #fits(id: string, standIn: StandIn<Need>): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { ShardHosts } from '../cluster/shards.ts';
 import type { Damages } from '../state/damages.ts';
 import { ConflictError, isConflictError } from '../state/errors.ts';
-import type { KeyedEntry, KeyRange, Precondition, StateStore } from '../state/store.ts';
+import type { KeyedEntry, KeyRange, Precondition, Put, StateStore } from '../state/store.ts';
 import { readValue, withFormat } from '../state/values.ts';
 import type { Change } from './commit-batcher.ts';
 import type { OwnedShards } from './owned-shards.ts';
@@ -12,14 +12,15 @@ export interface StandIn<Need> {
   readonly needs: readonly Need[];
   /** The host that does the work in its place; `undefined` while none has taken it. */
   readonly hostId: string | undefined;
-  /** Whether the owner keeps the work, since it can do a part of it: other hosts only see what it lacks. */
-  readonly isKept: boolean;
+  /** Whether the work is done: its owner has yet to take what came of it. */
+  readonly isDone: boolean;
   readonly version: number;
 }
 
 /** The dependencies of {@link StandIns}. */
-export interface StandInsDeps {
-  readonly owned: OwnedShards;
+export interface StandInsDeps<Need> {
+  /** Which items this host has, as the owner of their shards or of what they belong to. */
+  readonly owned: OwnedItems;
   /** `undefined` if this host has the store for itself. */
   readonly hosts: ShardHosts | undefined;
   readonly store: Pick<StateStore, 'get' | 'scan'>;
@@ -29,14 +30,21 @@ export interface StandInsDeps {
   readonly keyOf: (id: string) => string;
   readonly idOf: (key: string) => string;
   readonly damages: Damages;
+  /** What an item needs that its host has left undone. Default: what it needed before. */
+  renewed?(needs: readonly Need[]): readonly Need[];
+  /** The keys beside its own that go with an item. Default: no other. */
+  readonly besides?: (id: string) => readonly string[];
   /** An item of work has changed: another host may do it now, or this one. */
   readonly onChange: (id: string) => void;
 }
 
-/** How an item is offered. */
+/** Who has items of work, of themselves. */
+export type OwnedItems = Pick<OwnedShards, 'owns' | 'fence' | 'isFenced' | 'isShared' | 'hasPeers'>;
+
+/** What the commit of an offer requires and writes beside it. */
 export interface OfferOptions {
-  readonly isKept?: boolean;
   readonly require?: readonly Precondition[];
+  readonly put?: readonly Put[];
 }
 
 const FORMAT = 1;
@@ -50,12 +58,12 @@ const FORMAT = 1;
  * another host has the work. The owner of the shard may still end what is offered, with the same precondition.
  */
 export class StandIns<Need> {
-  readonly #deps: StandInsDeps;
+  readonly #deps: StandInsDeps<Need>;
   readonly #known = new Map<string, StandIn<Need>>();
   /** How many changes of this host have been written: a read that began before may not know of them. */
   #writes = 0;
 
-  constructor(deps: StandInsDeps) {
+  constructor(deps: StandInsDeps<Need>) {
     this.#deps = deps;
   }
 
@@ -66,7 +74,7 @@ export class StandIns<Need> {
   /** Whether no host does the work: its owner lacks something. */
   isOffered(id: string): boolean {
     const standIn = this.#known.get(id);
-    return standIn !== undefined && standIn.hostId === undefined && !standIn.isKept;
+    return standIn !== undefined && standIn.hostId === undefined && !standIn.isDone;
   }
 
   /** Whether this host does the work of an item in place of its owner. */
@@ -89,7 +97,7 @@ export class StandIns<Need> {
    */
   fence(id: string): Precondition | undefined {
     const standIn = this.#known.get(id);
-    if (standIn === undefined || standIn.isKept) return this.#deps.owned.fence(id);
+    if (standIn === undefined || standIn.isDone) return this.#deps.owned.fence(id);
     const precondition = this.#asRead(id, standIn);
     if (standIn.hostId !== undefined && standIn.hostId !== this.#deps.hosts?.id)
       throw new ConflictError(precondition.key);
@@ -109,11 +117,26 @@ export class StandIns<Need> {
   }
 
   /** Reads what others have written: the given keys, or everything without keys. */
-  async changed(keys: readonly string[] = []): Promise<void> {
-    const { store, range, idOf, damages } = this.#deps;
+  changed(keys: readonly string[] = []): Promise<void> {
+    const { range, idOf } = this.#deps;
+    return keys.length === 0
+      ? this.read(range, () => [...this.#known.keys()])
+      : this.#readAs(
+          () => this.#get(keys),
+          () => keys.map(idOf),
+        );
+  }
+
+  /** Reads what is written in a range: `idsOf` says which of the known items are in it. */
+  read(range: Required<KeyRange>, idsOf: () => readonly string[]): Promise<void> {
+    return this.#readAs(() => this.#deps.store.scan(range), idsOf);
+  }
+
+  async #readAs(read: () => Promise<readonly KeyedEntry[]>, idsOf: () => readonly string[]): Promise<void> {
+    const { idOf, damages } = this.#deps;
     for (;;) {
       const writes = this.#writes;
-      const entries = keys.length === 0 ? await store.scan(range) : await this.#get(keys);
+      const entries = await read();
       if (writes !== this.#writes) continue;
       const found = new Map<string, StandIn<Need>>();
       for (const entry of entries) {
@@ -121,8 +144,7 @@ export class StandIns<Need> {
         const standIn = damages.read(entry, () => decode<Need>(entry));
         if (standIn !== undefined) found.set(idOf(entry.key), standIn);
       }
-      for (const id of keys.length === 0 ? [...this.#known.keys()] : keys.map(idOf))
-        if (!found.has(id)) this.#forget(id);
+      for (const id of idsOf()) if (!found.has(id)) this.#forget(id);
       for (const [id, standIn] of found) this.#note(id, standIn);
       return;
     }
@@ -143,6 +165,13 @@ export class StandIns<Need> {
     return [...this.#known];
   }
 
+  /** What living hosts have taken. */
+  needsOfTaken(): readonly Need[] {
+    const { hosts } = this.#deps;
+    const isTaken = ({ hostId }: StandIn<Need>): boolean => hostId !== undefined && hosts?.isLive(hostId) === true;
+    return [...this.#known.values()].flatMap((standIn) => (isTaken(standIn) ? standIn.needs : []));
+  }
+
   #note(id: string, standIn: StandIn<Need>): void {
     if (this.#known.get(id)?.version === standIn.version) return;
     this.#known.set(id, standIn);
@@ -153,15 +182,12 @@ export class StandIns<Need> {
     if (this.#known.delete(id)) this.#deps.onChange(id);
   }
 
-  /**
-   * The host that has an item lacks something that it needs: it offers the item, or keeps it and tells what is lacking.
-   * Not written if one of `require` does not hold.
-   */
-  async offer(id: string, needs: readonly Need[], { isKept = false, require = [] }: OfferOptions = {}): Promise<void> {
+  /** The host that has an item lacks something that it needs. Not written if one of `require` does not hold. */
+  async offer(id: string, needs: readonly Need[], { require = [], put = [] }: OfferOptions = {}): Promise<void> {
     const { keyOf, owned } = this.#deps;
     const version = this.#known.get(id)?.version ?? ('absent' as const);
     const fence = this.isHere(id) ? undefined : owned.fence(id);
-    await this.#write(id, { needs, isKept }, { require: [{ key: keyOf(id), version }, ...require], fence });
+    await this.#write(id, { needs }, { require: [{ key: keyOf(id), version }, ...require], put, fence });
   }
 
   /** This host does what is offered; answers whether no other host was faster. */
@@ -178,7 +204,20 @@ export class StandIns<Need> {
     const { hosts, owned } = this.#deps;
     if (standIn?.hostId === undefined || hosts === undefined || hosts.isLive(standIn.hostId) || !owned.owns(id)) return;
     const require = [this.#asRead(id, standIn), hosts.whenGone(standIn.hostId)];
-    await this.#write(id, { needs: standIn.needs }, { require, fence: owned.fence(id) });
+    const needs = this.#deps.renewed?.(standIn.needs) ?? standIn.needs;
+    await this.#write(id, { needs }, { require, fence: owned.fence(id) });
+  }
+
+  /**
+   * This host has done what it took: writes what came of it, for the owner, in the same commit. Answers the version,
+   * unless the item is not with this host any more.
+   */
+  async finish(id: string, put: readonly Put[]): Promise<number | undefined> {
+    const standIn = this.#known.get(id);
+    if (standIn === undefined || standIn.isDone || standIn.hostId !== this.#deps.hosts?.id) return undefined;
+    const content = { needs: standIn.needs, isDone: true };
+    const isWritten = await this.#write(id, content, { require: [this.#asRead(id, standIn)], put });
+    return isWritten ? this.#known.get(id)?.version : undefined;
   }
 
   /** The work is done, or needs no stand-in. */
@@ -190,7 +229,12 @@ export class StandIns<Need> {
 
   /** The keys to delete with an item that ends, in a commit with its {@link StandIns.fence}. */
   keysOf(id: string): readonly string[] {
-    return this.#known.has(id) ? [this.#deps.keyOf(id)] : [];
+    return this.#known.has(id) ? this.#keysOf(id) : [];
+  }
+
+  #keysOf(id: string): readonly string[] {
+    const { keyOf, besides } = this.#deps;
+    return [keyOf(id), ...(besides?.(id) ?? [])];
   }
 
   /** What {@link StandIns.keysOf} names has been deleted. */
@@ -203,12 +247,13 @@ export class StandIns<Need> {
   async #write(
     id: string,
     content: Content<Need> | undefined,
-    { require, fence }: { readonly require: readonly Precondition[]; readonly fence?: Precondition | undefined },
+    { require, put = [], fence }: Written,
   ): Promise<boolean> {
     const { write, keyOf, owned } = this.#deps;
     const key = keyOf(id);
     const value = withFormat(FORMAT, Buffer.from(JSON.stringify(content ?? null)));
-    const change = content === undefined ? { put: [], delete: [key] } : { put: [{ key, value }], delete: [] };
+    const change =
+      content === undefined ? { put: [], delete: this.#keysOf(id) } : { put: [{ key, value }, ...put], delete: [] };
     try {
       const version = await write({ require, ...change, fence });
       this.#writes++;
@@ -224,11 +269,17 @@ export class StandIns<Need> {
   }
 }
 
+/** What goes with the write of an entry. */
+interface Written extends OfferOptions {
+  readonly require: readonly Precondition[];
+  readonly fence?: Precondition | undefined;
+}
+
 /** The stored entry. */
 type Content<Need> = Pick<StandIn<Need>, 'needs'> & Partial<StandIn<Need>>;
 
-function standInOf<Need>({ needs, hostId, isKept = false }: Content<Need>, version: number): StandIn<Need> {
-  return { needs, hostId, isKept, version };
+function standInOf<Need>({ needs, hostId, isDone = false }: Content<Need>, version: number): StandIn<Need> {
+  return { needs, hostId, isDone, version };
 }
 
 function decode<Need>({ key, value, version }: KeyedEntry): StandIn<Need> {

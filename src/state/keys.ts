@@ -138,13 +138,15 @@ export function counterPart(counter: number): string {
   return digits.length.toString(HEX) + digits;
 }
 
+/** Whether a part is one that {@link counterPart} makes. */
+export function isCounter(part: string): boolean {
+  return COUNTER.test(part) && Number.parseInt(part.charAt(0), HEX) === part.length - 1;
+}
+
 /** Decodes a part made by {@link counterPart}. */
 export function counterOf(part: string): number {
-  const digits = part.slice(1);
-  if (!COUNTER.test(part) || Number.parseInt(part.charAt(0), HEX) !== digits.length) {
-    throw new StateError('invalid', `The key part ${quote(part)} is not a counter.`);
-  }
-  return Number.parseInt(digits, HEX);
+  if (!isCounter(part)) throw new StateError('invalid', `The key part ${quote(part)} is not a counter.`);
+  return Number.parseInt(part.slice(1), HEX);
 }
 
 const FIRST_SURROGATE = 0xd800;

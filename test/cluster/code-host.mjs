@@ -2,13 +2,14 @@
 // share, in one write each, so that the lines are in the order in which things happened:
 //   <host> B <kind> <name>   a run of a job, or an activity, begins
 //   <host> E <kind> <name>   it ends well
-import { openSync, writeSync } from 'node:fs';
-import { defineJob, runUntilSignal, Sidecar } from 'insidecar';
+import { existsSync, openSync, writeSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { defineActivity, defineJob, defineWorkflow, runUntilSignal, Sidecar } from 'insidecar';
 import { embeddedState } from 'insidecar/embedded';
 import { postgresqlState } from 'insidecar/postgresql';
 import { redisState } from 'insidecar/redis';
 
-const { name: host, place, log, jobs } = JSON.parse(process.env.CODE_HOST);
+const { name: host, place, log, jobs = [], workflows = [], activities = [] } = JSON.parse(process.env.CODE_HOST);
 const file = openSync(log, 'a');
 const say = (...words) => writeSync(file, `${[host, ...words].join(' ')}\n`);
 const never = new Promise(() => undefined);
@@ -31,10 +32,29 @@ for (const pattern of jobs)
       say('E', 'job', name);
     }),
   );
+for (const name of workflows)
+  sidecar.register(
+    defineWorkflow(name, (ctx, { activity, ...input }) =>
+      ctx.callActivity(activity, { ...input, name: ctx.instanceId }, { retry: { maxRetries: 1 } }),
+    ),
+  );
+for (const activity of activities)
+  sidecar.register(
+    defineActivity(activity, async ({ name, hangsAt, until }) => {
+      say('B', 'activity', name);
+      if (hangsAt === host) await never;
+      while (until !== undefined && !existsSync(until)) await setTimeout(20);
+      say('E', 'activity', name);
+      return `${activity} of ${name}`;
+    }),
+  );
 await sidecar.start();
 const calls = {
   schedule: (names, options) => Promise.all(names.map((name) => sidecar.jobs.schedule(name, options))),
   left: async () => (await sidecar.jobs.listPage({ limit: 1_000 })).jobs.length,
+  startAll: (workflow, ids, input) =>
+    Promise.all(ids.map((instanceId) => sidecar.workflows.start(workflow, input, { instanceId }))).then(() => 0),
+  outputs: (ids) => Promise.all(ids.map(async (id) => (await sidecar.workflows.get(id))?.output ?? null)),
 };
 process.on('message', async ({ call, args }) => process.send({ answer: await calls[call](...args) }));
 process.send({ isReady: true });

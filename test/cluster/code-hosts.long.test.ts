@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type CodeHost, CodeHosts } from '../support/code-hosts.ts';
-import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../support/servers.ts';
+import { CODE_STORES } from '../support/code-stores.ts';
 
 const NAMES = Array.from({ length: 200 }, (_, index) => `job-${index}`);
 const sorted = NAMES.toSorted();
@@ -11,21 +11,7 @@ const TAKEOVER = { timeout: 60_000, interval: 100 };
 
 const isNone = async (host: CodeHost, limit = SOON): Promise<void> => expect.poll(() => host.left(), limit).toBe(0);
 
-interface Store {
-  readonly name: string;
-  readonly isThere: () => boolean;
-  readonly start: () => Promise<Pick<OwnServer, 'port'> & AsyncDisposable>;
-  readonly urlOf: (port: number) => string | undefined;
-}
-
-const postgresqlUrl = (port: number): string => `postgres://postgres@127.0.0.1:${port}/postgres`;
-const nothing = { port: 0, [Symbol.asyncDispose]: async (): Promise<void> => undefined };
-
-describe.each<Store>([
-  { name: 'a directory', isThere: () => true, start: async () => nothing, urlOf: () => undefined },
-  { name: 'PostgreSQL', isThere: hasPostgresql, start: () => startPostgresql(), urlOf: postgresqlUrl },
-  { name: 'Redis', isThere: hasRedis, start: () => startRedis(), urlOf: (port) => `redis://127.0.0.1:${port}` },
-])('processes with different code, on $name', ({ isThere, start, urlOf }) => {
+describe.each(CODE_STORES)('processes with different code, on $name', ({ isThere, start, urlOf }) => {
   test.runIf(isThere())('run each job where its function is, also after a kill', { timeout: 180_000 }, async () => {
     await using server = await start();
     await using hosts = new CodeHosts(urlOf(server.port));

@@ -10,7 +10,19 @@ const PROGRAM = fileURLToPath(new URL('../cluster/code-host.mjs', import.meta.ur
 /** The code that a host has. */
 export interface CodeOfHost {
   /** Names or patterns of jobs. */
-  readonly jobs: readonly string[];
+  readonly jobs?: readonly string[];
+  /** Names of workflows: each runs one activity, which its input names. */
+  readonly workflows?: readonly string[];
+  readonly activities?: readonly string[];
+}
+
+/** The input of a workflow of a {@link CodeHost}. */
+export interface ActivityInput {
+  readonly activity: string;
+  /** The host at which the activity never ends. */
+  readonly hangsAt?: string;
+  /** The file without which it does not end. */
+  readonly until?: string;
 }
 
 /** A line of the log that the hosts share. */
@@ -48,6 +60,15 @@ export class CodeHost {
     return (await this.#call('left')) as number;
   }
 
+  async startAll(workflow: string, ids: readonly string[], input: ActivityInput): Promise<void> {
+    await this.#call('startAll', workflow, ids, input);
+  }
+
+  /** The outputs of instances; `null` of those that have none. */
+  async outputs(ids: readonly string[]): Promise<readonly unknown[]> {
+    return (await this.#call('outputs', ids)) as readonly unknown[];
+  }
+
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     this.#child.kill(signal);
     await this.#exit;
@@ -68,6 +89,11 @@ export class CodeHosts implements AsyncDisposable {
 
   get #log(): string {
     return join(this.#directory, 'log');
+  }
+
+  /** A file that is not there. */
+  file(name: string): string {
+    return join(this.#directory, name);
   }
 
   async join(name: string, code: CodeOfHost): Promise<CodeHost> {

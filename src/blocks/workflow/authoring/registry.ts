@@ -34,6 +34,10 @@ export class Registry implements CodeNames {
     return !this.#programs.isEmpty;
   }
 
+  get hasActivities(): boolean {
+    return !this.#activities.isEmpty;
+  }
+
   /** @throws SidecarError `ERR_CONFIGURATION` when other code has this name. */
   add(definition: WorkflowDefinition | ActivityDefinition): void {
     checkDefinition(definition);

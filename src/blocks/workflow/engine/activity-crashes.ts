@@ -6,14 +6,26 @@ import { crashReason, isHopeless, isSuspect } from '../../../util/crashes.ts';
 import { PROCESS_ENDED, type WorkflowFailure } from '../model/failure.ts';
 import { isFinished } from '../model/instance.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
-import type { AttemptName, BegunAttempts } from '../storage/begun-attempts.ts';
+import type { BegunAttempts } from '../storage/begun-attempts.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
+import type { AttemptFields } from '../storage/layout.ts';
+import type { InstanceRecord } from '../storage/record.ts';
 import type { LiveInstance } from './live-instance.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
+/** The instance of an attempt, as the attempt sees it. */
+export interface AttemptOwner
+  extends Pick<
+    LiveInstance,
+    'id' | 'isGone' | 'mayBegin' | 'isPaused' | 'cancellation' | 'running' | 'post' | 'checkQuiet'
+  > {
+  readonly record: Pick<InstanceRecord, 'executionId' | 'trace' | 'status'>;
+  readonly core: Pick<LiveInstance['core'], 'isOpen'>;
+}
+
 /** An attempt of an activity that waits or runs. */
 export interface ActivityAttempt {
-  readonly instance: LiveInstance;
+  readonly instance: AttemptOwner;
   readonly activity: ActivityToRun;
   /** The run that called it. When that run continues as new, it is dropped while it waits. */
   readonly executionId: string;
@@ -23,6 +35,8 @@ export interface ActivityAttempt {
   readonly crashes: number | undefined;
   /** Whether the last of these ends was during this attempt. */
   readonly isRepeated: boolean;
+  /** Whether it is made for an instance of another host. The entry with which that was taken counts its crashes. */
+  readonly isTaken: boolean;
 }
 
 /** The dependencies of {@link ActivityCrashes}. */
@@ -52,7 +66,7 @@ export class ActivityCrashes {
   /** The attempts under way that are recorded. */
   readonly #recorded = new Set<ActivityAttempt>();
   /** The counts that the next attempts of activities go on with, by run and activity. */
-  readonly #carried = new Map<LiveInstance, Map<string, number>>();
+  readonly #carried = new Map<AttemptOwner, Map<string, number>>();
   /** The suspect that runs, and those that wait for its end. */
   #suspect: ActivityAttempt | undefined;
   #held: ActivityAttempt[] = [];
@@ -81,7 +95,7 @@ export class ActivityCrashes {
   verdict(attempt: ActivityAttempt): WorkflowFailure | undefined {
     const { instance, crashes, isRepeated } = attempt;
     if (crashes === undefined) return undefined;
-    if (!(isRepeated ? crashes >= this.#max : isHopeless(crashes, this.#max))) return undefined;
+    if (!isGivenUp(crashes, isRepeated, this.#max)) return undefined;
     const carried = this.#carried.get(instance) ?? new Map<string, number>();
     this.#carried.set(instance, carried.set(activityOf(attempt), crashes));
     return { errorType: PROCESS_ENDED, message: crashReason(crashes) };
@@ -130,7 +144,7 @@ export class ActivityCrashes {
 
   /** The key whose entry goes with the attempt's result; `undefined` if it has none. */
   keyOf(attempt: ActivityAttempt): string | undefined {
-    return attempt.crashes === undefined ? undefined : this.#deps.begun.key(nameOf(attempt));
+    return attempt.crashes === undefined || attempt.isTaken ? undefined : this.#deps.begun.key(nameOf(attempt));
   }
 
   /** An attempt has ended, or is not made. Returns those that may begin now. */
@@ -177,7 +191,12 @@ export class ActivityCrashes {
 
 const NONE: readonly ActivityAttempt[] = [];
 
-function nameOf({ instance, executionId, activity: { sequence } }: ActivityAttempt): AttemptName {
+/** Whether an attempt after so many crashes is not made; `isRepeated` as in an {@link ActivityAttempt}. */
+export function isGivenUp(crashes: number, isRepeated: boolean, maxCrashes: number): boolean {
+  return isRepeated ? crashes >= maxCrashes : isHopeless(crashes, maxCrashes);
+}
+
+function nameOf({ instance, executionId, activity: { sequence } }: ActivityAttempt): AttemptFields {
   return { instanceId: instance.id, executionId, sequence };
 }
 

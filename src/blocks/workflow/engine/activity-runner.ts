@@ -12,7 +12,8 @@ import type { IncomingEvent } from '../model/events.ts';
 import { ACTIVITY_TIMED_OUT, CanceledError, failureOf, type WorkflowFailure } from '../model/failure.ts';
 import { textOfValue, valueOfText } from '../model/payload.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
-import type { ActivityAttempt, ActivityCrashes } from './activity-crashes.ts';
+import type { ActivityAttempt, ActivityCrashes, AttemptOwner } from './activity-crashes.ts';
+import { type AttemptOffers, isWanted } from './attempt-offers.ts';
 import { emitActivity, emitActivityStarted } from './emit-events.ts';
 import type { InFlightCounter } from './in-flight-counter.ts';
 import type { LiveInstance } from './live-instance.ts';
@@ -24,8 +25,9 @@ export interface ActivityRunnerDeps {
   readonly registry: Registry;
   readonly inFlight: InFlightCounter;
   readonly crashes: ActivityCrashes;
-  /** An instance waits for an activity that is not registered. */
-  readonly onMissing: (id: string) => void;
+  readonly offers: AttemptOffers;
+  /** Whether other hosts may have code that is not registered here. */
+  readonly hasPeers: () => boolean;
 }
 
 /** Runs activities in this process, up to a limit at a time. Posts each result as a message to its instance. */
@@ -34,20 +36,20 @@ export class ActivityRunner {
   readonly #registry: Registry;
   readonly #inFlight: InFlightCounter;
   readonly #crashes: ActivityCrashes;
-  readonly #onMissing: (id: string) => void;
+  readonly #offers: AttemptOffers;
   readonly #waiting = new Deque<ActivityAttempt>();
-  /** Activities whose code is not registered, by instance. */
-  readonly #withoutCode = new Map<LiveInstance, ActivityAttempt[]>();
+  /** Activities whose code is not registered, or that another host runs, by instance. */
+  readonly #withoutCode = new Map<AttemptOwner, ActivityAttempt[]>();
   /** Activities of instances that may not begin them now: they resign, are paused, or are about to be ended. */
-  readonly #withheld = new Map<LiveInstance, ActivityAttempt[]>();
+  readonly #withheld = new Map<AttemptOwner, ActivityAttempt[]>();
   readonly #missing: MissingNames;
   readonly #running = new Linked<ActivityAttempt>();
   readonly #calls: CodeCalls;
   #isStopping = false;
 
-  constructor(deps: WorkflowsDeps, { registry, inFlight, crashes, onMissing }: ActivityRunnerDeps) {
+  constructor(deps: WorkflowsDeps, { registry, inFlight, crashes, offers, hasPeers }: ActivityRunnerDeps) {
     this.#deps = deps;
-    this.#onMissing = onMissing;
+    this.#offers = offers;
     this.#calls = new CodeCalls(deps);
     this.#registry = registry;
     this.#inFlight = inFlight;
@@ -56,15 +58,21 @@ export class ActivityRunner {
       ...deps,
       kind: 'activity',
       isThere: (name) => registry.activityOf(name) !== undefined,
+      mayBeElsewhere: hasPeers,
       onOverdue: () => this.#goOn(),
     });
   }
 
   /** The number of running and waiting activities. */
   get count(): number {
-    let count = this.#running.size + this.#waiting.length + this.#crashes.heldCount;
+    let count = this.busyCount + this.#crashes.heldCount;
     for (const held of [this.#withoutCode, this.#withheld]) for (const own of held.values()) count += own.length;
     return count;
+  }
+
+  /** The number of activities that run, or are to run here next. */
+  get busyCount(): number {
+    return this.#running.size + this.#waiting.length;
   }
 
   /** Descriptions of the running activities, with their start times. */
@@ -83,19 +91,46 @@ export class ActivityRunner {
     const { executionId } = instance.record;
     const crashes = found ?? this.#crashes.carriedOf(instance, activity);
     const isRepeated = found !== undefined && found > 0;
-    this.#waiting.push({ instance, activity, executionId, crashes, isRepeated, startedAt: 0 });
+    this.#waiting.push({ instance, activity, executionId, crashes, isRepeated, isTaken: false, startedAt: 0 });
     this.#pump();
+  }
+
+  /** Runs an activity for an instance of another host. */
+  runTaken(attempt: ActivityAttempt): void {
+    this.#waiting.push(attempt);
+    this.#pump();
+  }
+
+  /** What waits for code, or for another host, may run or fail now. */
+  tryAgain(instance: AttemptOwner): void {
+    const waiting = this.#withoutCode.get(instance);
+    if (waiting === undefined) return;
+    this.#withoutCode.delete(instance);
+    for (const one of waiting) this.#waiting.push(one);
+    this.#pump();
+  }
+
+  /** Another host runs an activity that is not registered here. */
+  isElsewhere(name: string): void {
+    this.#missing.isElsewhere(name);
+  }
+
+  /** Hosts came or went: `names` are those of the activities that others run now. */
+  hostsChanged(names: Iterable<string>): void {
+    if (this.#missing.hostsChanged(names)) this.#goOn();
   }
 
   /** The names of the unregistered activities that an instance waits for. */
   missingOf(instance: LiveInstance): readonly string[] {
     const waiting = this.#withoutCode.get(instance);
     if (waiting === undefined) return [];
-    return [...new Set(waiting.filter(isWanted).map(({ activity }) => activity.name))];
+    const missing = waiting.filter((one) => isWanted(one) && !this.#offers.isElsewhere(one));
+    return [...new Set(missing.map(({ activity }) => activity.name))];
   }
 
   /** Forgets an instance that left memory. */
   forget(instance: LiveInstance): void {
+    for (const one of this.#withoutCode.get(instance) ?? []) this.#offers.waitsNoMore(one);
     this.#withoutCode.delete(instance);
     this.#withheld.delete(instance);
     this.#crashes.forget(instance);
@@ -142,12 +177,19 @@ export class ActivityRunner {
 
   #pump(): void {
     while (this.#running.size < this.#deps.maxConcurrentActivities && !this.#isStopping) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
-      if (next.instance.isGone || !isWanted(next)) continue;
-      if (next.instance.mayBegin) outside(() => this.#begin(next));
-      else hold(this.#withheld, next);
+      const first = this.#waiting.shift();
+      if (first === undefined) return;
+      const next = this.#offers.found(first) ?? first;
+      if (next.instance.isGone || !isWanted(next)) this.#offers.waitsNoMore(next);
+      else if (next.instance.mayBegin) outside(() => this.#begin(next));
+      else this.#withhold(next);
     }
+  }
+
+  #withhold(next: ActivityAttempt): void {
+    hold(this.#withheld, next);
+    this.#offers.waitsNoMore(next);
+    if (next.instance.isPaused) this.#offers.withdraw(next);
   }
 
   /** A registered function takes precedence over the one that the workflow passed, so that code can be replaced. */
@@ -156,23 +198,28 @@ export class ActivityRunner {
     const verdict = this.#crashes.verdict(next);
     if (verdict !== undefined) return this.#fail(next, verdict);
     const code = this.#registry.activityOf(name) ?? run;
-    if (code !== undefined) {
+    const isOffered = this.#offers.found(next) !== undefined;
+    if (code !== undefined && !isOffered) {
+      this.#offers.waitsNoMore(next);
       if (this.#crashes.admits(next)) void this.#runOne(next, code);
-    } else if (this.#missing.waitsFor(name, next.instance.id)) {
+    } else if (next.isTaken) this.#offers.lost(next);
+    // This host takes it before it runs it, as others do.
+    else if (code !== undefined || this.#offers.isElsewhere(next) || this.#missing.waitsFor(name, next.instance.id)) {
       hold(this.#withoutCode, next);
-      this.#onMissing(next.instance.id);
+      this.#offers.waits(next);
     } else this.#fail(next, this.#missing.failureOf(name));
   }
 
   /** Ends an attempt that is not made. */
   #fail(next: ActivityAttempt, failure: WorkflowFailure): void {
     const { instance, activity, executionId } = next;
+    this.#offers.waitsNoMore(next);
     const event: IncomingEvent = { type: 'activityFailed', sequence: activity.sequence, failure };
     emitActivity(this.#deps, { instanceId: instance.id, activity, event, startedAt: this.#deps.clock.now() });
     instance.post({ event, executionId, begun: this.#crashes.keyOf(next) });
   }
 
-  #observe({ id, record }: LiveInstance, { name, activityId, attempt }: ActivityToRun): Observation | undefined {
+  #observe({ id, record }: AttemptOwner, { name, activityId, attempt }: ActivityToRun): Observation | undefined {
     const { trace } = record;
     return this.#deps.probe?.begin({
       type: 'activity',
@@ -191,7 +238,7 @@ export class ActivityRunner {
     const place = this.#running.add(next);
     instance.running++;
     this.#inFlight.add();
-    if (next.crashes !== undefined && !(await this.#crashes.begin(next))) {
+    if (next.crashes !== undefined && !next.isTaken && !(await this.#crashes.begin(next))) {
       this.#leave(next, place);
       if (instance.isGone) return;
       // It goes on if the instance stays after all.
@@ -230,6 +277,7 @@ export class ActivityRunner {
     if (!instance.isGone && !isBrokenOff) instance.post({ event, executionId, begun });
     if (!isGone) this.#inFlight.remove();
     this.#pump();
+    this.#offers.roomChanged();
   }
 
   /** An attempt runs no more, or does not begin. */
@@ -241,15 +289,10 @@ export class ActivityRunner {
   }
 }
 
-function hold(held: Map<LiveInstance, ActivityAttempt[]>, one: ActivityAttempt): void {
+function hold(held: Map<AttemptOwner, ActivityAttempt[]>, one: ActivityAttempt): void {
   const own = held.get(one.instance);
   if (own === undefined) held.set(one.instance, [one]);
   else own.push(one);
-}
-
-/** Whether its run goes on and has not given it up. */
-function isWanted({ instance, executionId, activity }: ActivityAttempt): boolean {
-  return instance.record.executionId === executionId && instance.core.isOpen(activity.sequence);
 }
 
 /** Drops the input type: the caller must pass the input that the activity expects. */

@@ -1,3 +1,4 @@
+import type { WorkflowLayout } from '../storage/layout.ts';
 import type { Outgoing } from '../storage/turn-plan.ts';
 import type { EngineServices } from './engine-services.ts';
 import { Inbox, type InboxDeps } from './inbox.ts';
@@ -51,7 +52,7 @@ export class Deliveries {
     if (typeof instance === 'object' && (instance.isGone || this.inbox.hasLeftovers(id))) return false;
     if (typeof instance === 'object') instance.post(message);
     else if (instance !== 'no-code' && message.entry !== undefined)
-      await services.store.commit({ delete: [message.entry.key] });
+      await services.store.commit({ delete: [message.entry.key, ...offerOf(services.store.layout, id, message)] });
     return typeof instance === 'object';
   }
 
@@ -62,4 +63,11 @@ export class Deliveries {
     for (const instance of delivered)
       if (instance?.restraint.isHeld === true && !this.inbox.mayHaveMore(instance.id)) instance.release();
   }
+}
+
+/** The offer of an attempt, whose result comes too late. */
+function offerOf(layout: WorkflowLayout, instanceId: string, { event, executionId }: IntakeMessage): readonly string[] {
+  if (event?.type !== 'activityCompleted' && event?.type !== 'activityFailed') return [];
+  const attempt = layout.attemptId(instanceId, executionId, event.sequence);
+  return [layout.attempt(attempt), layout.attemptInput(attempt)];
 }

@@ -1,6 +1,7 @@
 import type { Precondition } from '../../../state/store.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 import type { ActivityRunner } from './activity-runner.ts';
+import type { AttemptOffers } from './attempt-offers.ts';
 import type { InFlightCounter } from './in-flight-counter.ts';
 import type { TurnQueue } from './turn-queue.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
@@ -11,6 +12,7 @@ export interface EngineServices {
   readonly store: InstanceStore;
   readonly turns: TurnQueue;
   readonly activities: ActivityRunner;
+  readonly offers: AttemptOffers;
   /** Counts every turn and activity. */
   readonly inFlight: InFlightCounter;
   readonly isStopping: boolean;

@@ -14,6 +14,7 @@ import type { WorkflowLayout } from '../storage/layout.ts';
 import { removeExpired } from '../storage/remove-expired.ts';
 import { ActivityCrashes } from './activity-crashes.ts';
 import { ActivityRunner } from './activity-runner.ts';
+import { AttemptOffers } from './attempt-offers.ts';
 import { reportCrashes } from './crash-report.ts';
 import { Deliveries } from './deliveries.ts';
 import { type DueInstance, DueInstances } from './due-instances.ts';
@@ -52,6 +53,7 @@ export class Engine implements EngineServices, InstanceListener {
   readonly turns: TurnQueue;
   readonly inFlight: InFlightCounter;
   readonly activities: ActivityRunner;
+  readonly offers: AttemptOffers;
   readonly pool: InstancePool;
   readonly inbox: Inbox;
   readonly #deliveries: Deliveries;
@@ -89,8 +91,6 @@ export class Engine implements EngineServices, InstanceListener {
       fence: (id) => this.fence(id),
       isFenced: (error) => this.#waiting.standIns.isFenced(error),
     });
-    const onMissing = (id: string): void => this.#waiting.lacksActivity(id);
-    this.activities = new ActivityRunner(this.deps, { registry, inFlight: this.inFlight, crashes, onMissing });
     this.#due = new DueInstances(this.store, (id) => this.owns(id) && !this.pool.has(id));
     this.#waiting = new WaitingForCode({
       ...this.deps,
@@ -101,6 +101,11 @@ export class Engine implements EngineServices, InstanceListener {
       onFailure: (error) => this.#retry.failed(error),
     });
     const waiting = this.#waiting;
+    this.offers = this.#makeOffers({ state, shards, registry });
+    this.activities = new ActivityRunner(this.deps, {
+      ...{ registry, crashes, inFlight: this.inFlight, offers: this.offers },
+      hasPeers: () => this.#owned.hasPeers,
+    });
     this.pool = new InstancePool({
       services: this,
       listener: this,
@@ -120,11 +125,28 @@ export class Engine implements EngineServices, InstanceListener {
       onFailure: (error) => this.#retry.failed(error),
     });
     this.#deliveries = new Deliveries({
-      ...{ services: this, pool: this.pool, prepare: () => this.#waiting.read() },
+      ...{ services: this, pool: this.pool, prepare: () => this.#readOffers() },
       onFailure: (error) => this.#retry.failed(error),
     });
     this.inbox = this.#deliveries.inbox;
     this.#crashReport = reportCrashes({ logger, underWay: () => this.pool.underWay() });
+  }
+
+  #makeOffers({ state, shards, registry }: Pick<EngineDeps, 'state' | 'shards' | 'registry'>): AttemptOffers {
+    return new AttemptOffers({
+      ...this.deps,
+      ...{ state, registry, hosts: shards.hosts, store: this.store, inFlight: this.inFlight },
+      ...{ owned: this.#owned, instances: this.#waiting.standIns },
+      activities: () => this.activities,
+      onResult: (message, version) => this.#deliveries.send(message, version),
+      onFailure: (error) => this.#retry.failed(error),
+    });
+  }
+
+  /** Reads which instances and activities other hosts run, before this host goes on with those of shards that it has got. */
+  async #readOffers(): Promise<void> {
+    await this.#waiting.read();
+    await this.offers.read();
   }
 
   /** Whether instances are stored, but none goes on. */
@@ -144,6 +166,7 @@ export class Engine implements EngineServices, InstanceListener {
       onReleased: (id) => void this.#wake(id),
     });
     this.#waiting.start();
+    this.offers.start((prefix, listener) => this.#owned.watch(prefix, listener));
     this.#owned.onChange((change) => {
       if (change.gained.size > 0 && !this.#isStopping) {
         // First: from now on, what is stored for these instances comes before anything that they begin.
@@ -193,6 +216,7 @@ export class Engine implements EngineServices, InstanceListener {
 
   onTurn(instance: LiveInstance, followed: CommittedTurn): void {
     const { plan, version } = followed;
+    this.offers.onTurn(instance, plan.record);
     emitTurn(this.deps, followed);
     for (const { record, input } of plan.children)
       if (this.owns(record.instanceId)) void this.pool.adopt(record, version, input).then((child) => child?.wake());
@@ -241,6 +265,7 @@ export class Engine implements EngineServices, InstanceListener {
   /** Code was registered: resumes the instances that waited for it. */
   codeChanged(): void {
     this.activities.codeChanged();
+    this.offers.codeChanged();
     if (this.#waiting.codeChanged() && !this.#isStopping) this.#readAll();
   }
 
@@ -301,7 +326,9 @@ export class Engine implements EngineServices, InstanceListener {
     this.#retry.stop();
     this.activities.stop();
     this.#waiting.stop();
+    this.offers.stop();
     await this.#work.idle(this.deps.clock, this.deps.gracePeriodMs);
+    await this.offers.close();
     this.#owned.stop();
     this.#crashReport[Symbol.dispose]();
     for (const instance of this.pool.all()) this.pool.remove(instance, new Error('the sidecar is stopping'));

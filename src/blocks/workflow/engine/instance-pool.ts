@@ -155,6 +155,7 @@ export class InstancePool {
     const instance = new LiveInstance(this.#instanceDeps, record, stored);
     await this.#replay(instance);
     const counts = await this.#countsOf(instance);
+    if (instance.core.activityCount > 0) await this.#deps.services.offers.readOf(id);
     // A finished instance keeps its result, even if its code has changed.
     if (isFinished(record.status) && (instance.core.outcome === undefined || instance.core.isNonDeterministic))
       return 'finished';
@@ -237,6 +238,7 @@ export class InstancePool {
   async #loadWithoutCode(id: string): Promise<LiveInstance | Absent> {
     const { services, store } = this.#deps;
     const stored = await store.read(id);
+    await services.offers.readOf(id);
     const live = this.#live.get(id);
     if (live !== undefined) return live;
     if (stored === undefined) return 'missing';
@@ -266,13 +268,7 @@ export class InstancePool {
     // It may not have been loaded: it waits for an event.
     return services.owns(instanceId) && !this.hasCode(name)
       ? [{ kind: 'workflow', name }]
-      : waiting.needsOf(instanceId);
-  }
-
-  /** The activities that an instance in memory waits for; `undefined` if it is not in memory. */
-  missingActivitiesOf(id: string): readonly WorkflowMissingCode[] | undefined {
-    const live = this.#live.get(id);
-    return live && missingActivities(this.#deps.services, live);
+      : [...waiting.needsOf(instanceId), ...services.offers.needsOf(instanceId)];
   }
 
   /** An instance has no work now: updates its due time, and evicts an idle instance if there are too many. */

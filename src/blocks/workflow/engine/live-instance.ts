@@ -145,6 +145,10 @@ export class LiveInstance {
     if (this.#isGone || (!this.#isTurning && this.running === 0 && this.#queue.length === 0)) this.restraint.left();
   }
 
+  get isPaused(): boolean {
+    return this.#core.isSuspended;
+  }
+
   get isGone(): boolean {
     return this.#isGone;
   }

@@ -120,8 +120,8 @@ function failed(
 
 function batchOf(
   services: EngineServices,
-  { record: { instanceId, chunks }, messages }: TurnToWrite,
-  { batch, isRecordWritten }: TurnPlan,
+  { record: { instanceId, chunks }, messages, instance }: TurnToWrite,
+  { batch, isRecordWritten, record }: TurnPlan,
   stored: Stored | undefined,
 ): Change {
   const { layout } = services.store;
@@ -143,6 +143,7 @@ function batchOf(
     put.push(...change.put);
   }
   require.push(...batch.require);
+  for (const key of services.offers.keysOfClosed(instance, record)) if (!remove.includes(key)) remove.push(key);
   return { require, put, delete: remove, fence };
 }
 

@@ -24,7 +24,7 @@ export interface WaitingForCodeDeps extends Pick<WorkflowsDeps, 'clock' | 'work'
   readonly write: (change: Change) => Promise<number>;
   /** Another host may run an instance now, or this one again. */
   readonly onMoved: (id: string) => void;
-  /** The time that instances wait for some code is over. */
+  /** Instances may have waited for some code for long enough, or may be to be offered again. */
   readonly onOverdue: () => void;
   readonly onFailure: (error: unknown) => void;
 }
@@ -37,12 +37,14 @@ export class WaitingForCode {
   readonly #patches: MissingNames;
   /** The code that instances of this host wait for. */
   readonly #needs = new Map<string, WorkflowMissingCode>();
+  #watch: Disposable | undefined;
 
   constructor(deps: WaitingForCodeDeps) {
     const { state, shards, layout, logger, registry } = deps;
     this.#deps = deps;
     const isThere = (name: string): boolean => registry.program(name) !== undefined;
-    this.#workflows = new MissingNames({ ...deps, kind: 'workflow', isThere });
+    const mayBeElsewhere = (): boolean => deps.owned.hasPeers;
+    this.#workflows = new MissingNames({ ...deps, kind: 'workflow', isThere, mayBeElsewhere });
     // Whether it is in new code shows only when that runs.
     this.#patches = new MissingNames({ ...deps, kind: 'patch', isThere: () => true });
     this.#offers = new Offers<WorkflowMissingCode>({
@@ -51,10 +53,11 @@ export class WaitingForCode {
       keyOf: (id) => layout.standIn(id),
       idOf: (key) => layout.instanceIdOf(key),
       damages: new Damages(logger, 'what host runs a workflow cannot be read: the owner of its shard does'),
-      offer: (id) => (deps.pool().has(id) ? this.#tell(id) : this.#offer(id)),
+      offer: (id) => this.#offer(id),
       // Without workflows there is nothing to take.
       mayMiss: () => registry.hasWorkflows,
       fits: (id, standIn) => this.#hasCodeFor(id, standIn),
+      onMoved: (id) => this.#moved(id),
     });
   }
 
@@ -64,8 +67,9 @@ export class WaitingForCode {
 
   /** Follows what other hosts offer. */
   start(): void {
-    const { owned } = this.#deps;
+    const { owned, shards } = this.#deps;
     this.#offers.start((prefix, onChange) => owned.watch(prefix, onChange));
+    this.#watch = shards.hosts.onChange(() => this.#hostsChanged());
   }
 
   /** Reads which instances other hosts run, before this host goes on with those of shards that it has got. */
@@ -87,14 +91,8 @@ export class WaitingForCode {
     const names = need.kind === 'patch' ? this.#patches : this.#workflows;
     if (!names.waitsFor(need.name, id, reason)) return false;
     this.#needs.set(id, need);
-    const standIn = this.standIns.of(id);
-    if (standIn === undefined || standIn.isKept) this.#offers.lacks(id);
+    if (this.standIns.of(id) === undefined) this.#offers.lacks(id);
     return true;
-  }
-
-  /** An instance in memory needs an activity that is not registered: it goes on with everything else. */
-  lacksActivity(id: string): void {
-    this.#offers.lacks(id);
   }
 
   /** The failure of an instance that has waited too long for its workflow. */
@@ -123,15 +121,17 @@ export class WaitingForCode {
     this.#needs.delete(id);
   }
 
-  /** Tells the other hosts which activities an instance in memory waits for, unless they know. */
-  async #tell(id: string): Promise<void> {
-    const { owned, pool } = this.#deps;
+  #moved(id: string): void {
     const standIn = this.standIns.of(id);
-    if (!owned.owns(id) || (standIn !== undefined && !standIn.isKept)) return;
-    const needs = pool().missingActivitiesOf(id);
-    if (needs?.length === 0) return this.standIns.end(id);
-    if (needs !== undefined && JSON.stringify(needs) !== JSON.stringify(standIn?.needs))
-      await this.standIns.offer(id, needs, { isKept: true });
+    if (standIn?.hostId !== undefined)
+      for (const { kind, name } of standIn.needs) if (kind === 'workflow') this.#workflows.isElsewhere(name);
+    this.#deps.onMoved(id);
+  }
+
+  /** A host may have gone with code that only it had: what waits for that is offered, and missed, as at first. */
+  #hostsChanged(): void {
+    const taken = this.standIns.needsOfTaken().filter(({ kind }) => kind === 'workflow');
+    if (this.#workflows.hostsChanged(taken.map(({ name }) => name))) this.#deps.onOverdue();
   }
 
   /** Code was registered. Answers whether instances may have waited for it. */
@@ -150,6 +150,7 @@ export class WaitingForCode {
 
   stop(): void {
     this.#offers.stop();
+    this.#watch?.[Symbol.dispose]();
     this.#workflows.stop();
     this.#patches.stop();
   }

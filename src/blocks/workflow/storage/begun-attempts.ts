@@ -2,20 +2,13 @@ import { Damages } from '../../../state/damages.ts';
 import type { Put, StateStore } from '../../../state/store.ts';
 import { readValue, withFormat } from '../../../state/values.ts';
 import type { Logger } from '../../../util/logger.ts';
-import type { WorkflowLayout } from './layout.ts';
+import type { AttemptFields, WorkflowLayout } from './layout.ts';
 
 /** Format 1: the run's ID and the count, in JSON. */
 const FORMAT = 1;
 
 /** Counts by the number of the attempt. */
 export type CrashCounts = ReadonlyMap<number, number>;
-
-/** An attempt of an activity. */
-export interface AttemptName {
-  readonly instanceId: string;
-  readonly executionId: string;
-  readonly sequence: number;
-}
 
 /** How often the process ended during attempts of activities that have no result. */
 export class BegunAttempts {
@@ -29,11 +22,11 @@ export class BegunAttempts {
     this.#damages = new Damages(logger, 'a stored count of crashes cannot be read: it begins anew');
   }
 
-  key({ instanceId, sequence }: AttemptName): string {
+  key({ instanceId, sequence }: AttemptFields): string {
     return this.#layout.begun(instanceId, sequence);
   }
 
-  put(attempt: AttemptName, crashes: number): Put {
+  put(attempt: AttemptFields, crashes: number): Put {
     const text = JSON.stringify([attempt.executionId, crashes]);
     return { key: this.key(attempt), value: withFormat(FORMAT, Buffer.from(text)) };
   }

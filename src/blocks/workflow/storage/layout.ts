@@ -3,6 +3,7 @@ import {
   counterPart,
   instantOf,
   instantPart,
+  isCounter,
   keyOf,
   namePart,
   partsOf,
@@ -10,6 +11,13 @@ import {
   rangeOfPrefix,
 } from '../../../state/keys.ts';
 import type { KeyRange } from '../../../state/store.ts';
+
+/** An attempt of an activity, in its key. */
+export interface AttemptFields {
+  readonly instanceId: string;
+  readonly executionId: string;
+  readonly sequence: number;
+}
 
 /**
  * The keys of an application's workflows, under `workflows / <app ID>`:
@@ -22,6 +30,9 @@ import type { KeyRange } from '../../../state/store.ts';
  * - `begun / <ID> / <number>`: how often the process has ended during an attempt of an activity, if this one counts
  * - `child / <parent ID> / <ID>`: the children of an instance
  * - `stand-in / <ID>`: the owner of the shard lacks code for the instance: another host runs it, or may
+ * - `attempt / <ID> / <run> / <number>`: the host of the instance lacks the code of an activity: another host makes this
+ *   attempt, or may. It goes with the turn that no longer waits for the attempt
+ * - `attempt-input / <ID> / <run> / <number>`: the input of that activity, if it has one
  * - `receipt / <ID> / <key>`: another host's call for an instance has been done; it goes away when the caller knows
  */
 export class WorkflowLayout {
@@ -30,6 +41,8 @@ export class WorkflowLayout {
   readonly inboxRange: Required<KeyRange>;
   readonly receiptRange: Required<KeyRange>;
   readonly standInRange: Required<KeyRange>;
+  /** The attempts that hosts offer. */
+  readonly attemptRange: Required<KeyRange>;
   /** Prefix of all messages. */
   readonly inboxPrefix: string;
   readonly #root: readonly [string, string];
@@ -38,6 +51,7 @@ export class WorkflowLayout {
   readonly #due: string;
   readonly #begun: string;
   readonly #child: string;
+  readonly #attemptInput: string;
 
   constructor(appId: string) {
     this.#root = ['workflows', namePart(appId)];
@@ -52,6 +66,8 @@ export class WorkflowLayout {
     this.inboxRange = this.#range('inbox');
     this.receiptRange = this.#range('receipt');
     this.standInRange = this.#range('stand-in');
+    this.attemptRange = this.#range('attempt');
+    this.#attemptInput = keyOf(...this.#root, 'attempt-input');
   }
 
   #range(...parts: readonly string[]): Required<KeyRange> {
@@ -130,6 +146,30 @@ export class WorkflowLayout {
 
   standIn(id: string): string {
     return this.standInRange.from + keyOf(id);
+  }
+
+  /** The ID of an offered attempt: its key below those of all. */
+  attemptId(instanceId: string, executionId: string, sequence: number): string {
+    return keyOf(instanceId, executionId, counterPart(sequence));
+  }
+
+  /** The fields of an {@link WorkflowLayout.attemptId}; `undefined` if it is none. */
+  attemptOf(id: string): AttemptFields | undefined {
+    const [instanceId = '', executionId = '', number = ''] = partsOf(id);
+    return isCounter(number) ? { instanceId, executionId, sequence: counterOf(number) } : undefined;
+  }
+
+  attempt(id: string): string {
+    return this.attemptRange.from + id;
+  }
+
+  attemptInput(id: string): string {
+    return this.#attemptInput + id;
+  }
+
+  /** The offered attempts of an instance. */
+  attemptsOf(instanceId: string): Required<KeyRange> {
+    return this.#range('attempt', instanceId);
   }
 
   /** The fields of a receipt's key. */
