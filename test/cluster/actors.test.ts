@@ -1,98 +1,16 @@
 import { expect, test } from 'vitest';
-import { MemoryStore } from '../../src/components/memory/memory-store.ts';
-import { nodeHandler } from '../../src/index.ts';
-import { virtualClock } from '../../src/testing/index.ts';
-import { type ActorAnswer, ActorApp } from '../support/actors-world.ts';
-import { IDENTITY } from '../support/apart.ts';
-import { patientClock } from '../support/clock.ts';
-import { type Answer, type Listening, listen, type Sent, send } from '../support/http.ts';
-import { RecordingLogger } from '../support/logger.ts';
-import { PausableStore } from '../support/pausable-store.ts';
-import { TestSidecar, type TestSidecarOptions } from '../support/sidecar.ts';
+import { type ActorSidecar, ActorSidecars } from '../support/actor-sidecars.ts';
+import type { ActorAnswer } from '../support/actors-world.ts';
+import type { Answer, Sent } from '../support/http.ts';
 
 const IDS = Array.from({ length: 32 }, (_, index) => `cart-${index}`);
 
-/** A host as if it were in a process of its own, with its application. */
-class Host extends TestSidecar {
-  readonly app: ActorApp;
-  readonly store: PausableStore;
-  readonly servers: readonly [api: Listening, peers: Listening, app: Listening];
-
-  constructor(app: ActorApp, store: PausableStore, servers: Host['servers'], options: TestSidecarOptions) {
-    super(options);
-    this.app = app;
-    this.store = store;
-    this.servers = servers;
-    servers[0].use(nodeHandler(this.sidecar));
-    servers[1].use(nodeHandler(this.sidecar.peers));
-  }
-
-  call(path: string, sent?: Sent, method = 'POST'): Promise<Answer> {
-    return send(this.servers[0].url, method, `/v1.0/actors/${path}`, sent);
-  }
-
-  /** The actors that got a turn here. */
-  get actors(): ReadonlySet<string> {
-    return new Set(this.app.of('PUT').map(({ path }) => path.split('/')[3] ?? ''));
-  }
-}
-
-class Hosts implements AsyncDisposable {
-  readonly list: Host[] = [];
-  readonly #memory = new MemoryStore({ clock: virtualClock(), logger: new RecordingLogger() });
-  #now = Date.parse('2026-01-01T00:00:00Z');
-  /** What happened at the applications, in order. */
-  readonly log: string[] = [];
-
-  async join(options: TestSidecarOptions & { readonly configuration?: unknown } = {}): Promise<Host> {
-    const { configuration = { entities: ['Cart'] }, ...others } = options;
-    const app = new ActorApp(configuration);
-    const number = this.list.length;
-    app.answer = ({ method, path }) => void this.log.push(`${number} ${method} ${path.split('/')[3]}`);
-    const store = new PausableStore(this.#memory, false, true);
-    const servers = [await listen(), await listen(), await listen(app.listener)] as const;
-    const clock = patientClock({ startAt: this.#now });
-    const own = { app: { port: servers[2].port }, state: store, address: servers[1].url, identity: IDENTITY, clock };
-    const host = new Host(app, store, servers, { ...own, ...others });
-    this.list.push(host);
-    return (await host.start()) as Host;
-  }
-
-  async pass(seconds: number, hosts: readonly Host[] = this.list): Promise<void> {
-    for (let second = 0; second < seconds; second++) for (const { clock } of hosts) await clock.advance(1_000);
-    this.#now += seconds * 1_000;
-  }
-
-  /** Waits for calls, while time passes. */
-  async passing<T>(calls: Promise<T>, hosts: readonly Host[] = this.list): Promise<T> {
-    let isDone = false;
-    void calls.finally(() => {
-      isDone = true;
-    });
-    for (let tries = 0; !isDone && tries < 60; tries++) await this.pass(1, hosts);
-    return calls;
-  }
-
-  async leave(host: Host): Promise<void> {
-    this.list.splice(this.list.indexOf(host), 1);
-    await host.stop();
-    for (const server of host.servers) await server[Symbol.asyncDispose]();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const host of [...this.list]) {
-      host.store.resume();
-      await this.leave(host);
-    }
-  }
-}
-
 const statuses = (answers: readonly Answer[]): readonly number[] => [...new Set(answers.map(({ status }) => status))];
-const callAll = (host: Host, method = 'm'): Promise<Answer[]> =>
+const callAll = (host: ActorSidecar, method = 'm'): Promise<Answer[]> =>
   Promise.all(IDS.map((id) => host.call(`Cart/${id}/method/${method}`)));
 
 test('each actor lives at one host, whichever is asked', async () => {
-  await using hosts = new Hosts();
+  await using hosts = new ActorSidecars();
   const [a, b] = [await hosts.join(), await hosts.join()];
   await hosts.pass(10);
   expect(statuses(await hosts.passing(callAll(a)))).toEqual([200]);
@@ -114,7 +32,7 @@ test('each actor lives at one host, whichever is asked', async () => {
 });
 
 test.each(['sidecar', 'dapr'] as const)('%s: a call has the same answer at each host', async (wire) => {
-  await using hosts = new Hosts();
+  await using hosts = new ActorSidecars();
   const reentrancy = { enabled: true, maxStackDepth: 1 };
   const configuration = { entities: ['Cart', 'Deep'], entitiesConfig: [{ entities: ['Deep'], reentrancy }] };
   const options = { wire, configuration, bodyLimitBytes: 10_000 };
@@ -174,7 +92,7 @@ test.each(['sidecar', 'dapr'] as const)('%s: a call has the same answer at each 
 });
 
 test('an actor that moves is deactivated before its first call at the new host, and no call fails', async () => {
-  await using hosts = new Hosts();
+  await using hosts = new ActorSidecars();
   const a = await hosts.join();
   await hosts.pass(5);
   expect(statuses(await callAll(a))).toEqual([200]);
@@ -193,7 +111,7 @@ test('an actor that moves is deactivated before its first call at the new host, 
 });
 
 test('a host that stops lets its turns end; calls meanwhile go to the others', async () => {
-  await using hosts = new Hosts();
+  await using hosts = new ActorSidecars();
   const [a, b] = [await hosts.join(), await hosts.join()];
   await hosts.pass(10);
   await hosts.passing(callAll(a));
@@ -212,7 +130,7 @@ test('a host that stops lets its turns end; calls meanwhile go to the others', a
 });
 
 test('a host that is thought dead writes nothing for its actors any more', async () => {
-  await using hosts = new Hosts();
+  await using hosts = new ActorSidecars();
   const [a, b] = [await hosts.join(), await hosts.join()];
   await hosts.pass(10);
   await hosts.passing(callAll(a));
@@ -231,7 +149,7 @@ test('a host that is thought dead writes nothing for its actors any more', async
 });
 
 test('a host that stood still while others had its actors begins with none of them, even if it gets them back', async () => {
-  await using hosts = new Hosts();
+  await using hosts = new ActorSidecars();
   const [a, b] = [await hosts.join(), await hosts.join()];
   await hosts.pass(10);
   await hosts.passing(callAll(a));
@@ -247,7 +165,7 @@ test('a host that stood still while others had its actors begins with none of th
 });
 
 test('without an identity a call to another host is refused with a reason', async () => {
-  await using hosts = new Hosts();
+  await using hosts = new ActorSidecars();
   const [a, b] = [await hosts.join({ identity: undefined }), await hosts.join({ identity: undefined })];
   await hosts.pass(10);
   const answers = await hosts.passing(callAll(a));
