@@ -2,9 +2,12 @@ import { EventEmitter } from 'eventemitter3';
 import type { WorkflowFailure } from './blocks/workflow/model/failure.ts';
 import type { Message, Trace } from './components/pubsub.ts';
 import type { CircuitBreakerChange } from './resiliency/resiliency.ts';
-import { checkFunction } from './util/known-fields.ts';
+import { checkFunction, fieldNames } from './util/known-fields.ts';
 import type { Logger } from './util/logger.ts';
+import { invalidArgument } from './util/option-fields.ts';
 import { type Apart, outside } from './util/outside.ts';
+import { shown } from './util/shown.ts';
+import { didYouMean } from './util/suggest.ts';
 
 /** Common to all events about a message. @public */
 export interface MessageInfo {
@@ -210,6 +213,44 @@ export interface SidecarEventSource {
   off<Name extends keyof SidecarEvents>(name: Name, listener: (...args: SidecarEvents[Name]) => void): this;
 }
 
+/** Their names; the compiler checks that none is missing. */
+const EVENTS = fieldNames<SidecarEvents>({
+  messagePublished: true,
+  messageDelivering: true,
+  messageDelivered: true,
+  messageRetrying: true,
+  messageDropped: true,
+  messageDeadLettered: true,
+  messageUnsettled: true,
+  jobScheduled: true,
+  jobStarted: true,
+  jobCompleted: true,
+  jobRetrying: true,
+  jobFailed: true,
+  jobDropped: true,
+  jobEnded: true,
+  bindingDelivered: true,
+  bindingFailed: true,
+  workflowStarted: true,
+  workflowCompleted: true,
+  workflowFailed: true,
+  workflowCanceled: true,
+  workflowTerminated: true,
+  activityStarted: true,
+  activityCompleted: true,
+  activityFailed: true,
+  workflowTaskRetrying: true,
+  invocationEnded: true,
+  appReady: true,
+  appHealthy: true,
+  appUnhealthy: true,
+  circuitBreakerChanged: true,
+  shutdownRequested: true,
+  sidecarStopping: true,
+  subscriptionStarted: true,
+  subscriptionRefused: true,
+});
+
 type Name = keyof SidecarEvents;
 type ListenerOf<N extends Name> = EventEmitter.EventListener<SidecarEvents, N>;
 
@@ -275,6 +316,8 @@ export class SidecarEventEmitter extends EventEmitter<SidecarEvents> {
     listener: (...args: SidecarEvents[N]) => void,
     source: SidecarEventSource,
   ): SidecarEventSource {
+    if (!EVENTS.has(name))
+      throw invalidArgument(`there is no event ${shown(name)}${didYouMean(String(name), EVENTS)}`, 'name');
     checkFunction(listener, `the listener of ${JSON.stringify(name)}`, 'listener');
     this[how](name, listener as ListenerOf<N>);
     return source;

@@ -101,7 +101,8 @@ const ADAPTER_FIELDS: OptionFields<AdapterOptions> = {
  * @throws SidecarError `ERR_CONFIGURATION`
  */
 export function checkMounted(handler: RequestHandler, options: AdapterOptions): void {
-  if (typeof Object(handler).handle !== 'function')
+  // Express applications are functions, and have `handle` too.
+  if (typeof handler === 'function' || typeof Object(handler).handle !== 'function')
     throw new SidecarError(
       'ERR_CONFIGURATION',
       `${shown(handler)} cannot be mounted: expected a sidecar, sidecar.peers or an inspector`,

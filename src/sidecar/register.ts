@@ -41,7 +41,7 @@ export function register({ pubsub, jobs, workflows }: Blocks, definition: Defini
       return workflows.register(definition as WorkflowDefinition<never> | ActivityDefinition<never>);
     default:
       throw invalidArgument(
-        `register was given ${nameOfKind(definition)}: expected what a function such as defineSubscription returns`,
+        `register was given ${nameOfKind(definition)}: expected what a function such as defineSubscription returns${Array.isArray(definition) ? ', each as an argument: register(...list)' : ''}`,
         'definitions',
       );
   }

@@ -1,17 +1,17 @@
 import { formatGoDuration, parseGoDuration, readDuration } from '../util/duration.ts';
 import { field, type OptionField } from '../util/option-fields.ts';
-import { isDuration } from './planning/instants.ts';
+import { isDuration, parsePointInTime } from './planning/instants.ts';
 
 /** As a duration it would be more than thirty years: it is an instant that was meant. */
 const SURELY_INSTANT = 1e12;
 
 /** A point in time as code may give it. */
-export const POINT_IN_TIME: OptionField = field(
-  (value) =>
-    !(value instanceof Date && Number.isNaN(value.getTime())) &&
-    !(typeof value === 'number' && !(Math.abs(value) < SURELY_INSTANT)),
-  'a duration from now on, such as 3d or a number of milliseconds; a valid Date; or a text such as 2026-05-01T12:00:00Z',
-);
+export const POINT_IN_TIME: OptionField = field((value) => {
+  if (typeof value === 'number' && !(Math.abs(value) < SURELY_INSTANT)) return false;
+  if (value instanceof Date) return !Number.isNaN(value.getTime());
+  const text = timeText(value);
+  return typeof text !== 'string' || parsePointInTime(text, 0) !== undefined;
+}, 'a duration from now on, such as 3d or a number of milliseconds; a valid Date; or a text such as 2026-05-01T12:00:00Z');
 
 const EVERY = '@every ';
 

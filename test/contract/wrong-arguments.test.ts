@@ -476,9 +476,16 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, readonly Wrong[]>>>
     ],
   },
   events: {
-    on: [['listener', 'messagePublished']],
-    once: [['listener', 'messagePublished']],
-    off: [['listener', 'messagePublished']],
+    ...Object.fromEntries(
+      ['on', 'once', 'off'].map((name) => [
+        name,
+        [
+          ['listener', 'messagePublished'],
+          ['name', 'messagePublishd', fn],
+          ['name', undefined, fn],
+        ] as Wrong[],
+      ]),
+    ),
   },
 };
 
@@ -557,6 +564,7 @@ describe('functions', () => {
   test('register refuses what is none', async () => {
     const created = new Sidecar({ appId: 'shop', components: [memoryPubSub('p')] });
     await checkRefused(() => created.register(fn as never), 'definitions');
+    expect(() => created.register([topic] as never)).toThrow('each as an argument: register(...list)');
     await checkRefused(() => created.register(defineJob('x', { schedule: 'daily' }, fn)), 'options.schedule');
   });
 });

@@ -5,6 +5,7 @@ import { Hono } from 'hono';
 import Koa from 'koa';
 import { describe, expect, test, vi } from 'vitest';
 import {
+  defineActivity,
   expressHandler,
   fastifyPlugin,
   fetchHandler,
@@ -23,6 +24,11 @@ test.each<[what: string, options: Record<string, unknown>, expected: string]>([
   ['a Fastify app', { app: fastify() }, `options.app is the application itself: ${LISTENER}`],
   ['a Hono app', { app: new Hono() }, 'options.app is the application itself: expected { fetch: app.fetch }'],
   ['a port', { app: 3000 }, 'options.app is 3000: expected { port: 3000 }'],
+  [
+    'a URL',
+    { app: 'http://me:secret@localhost:3000/' },
+    'options.app is a text: expected { port: 3000 }, and host if it is elsewhere',
+  ],
   ['a port as text', { app: '3000' }, 'options.app is "3000": expected { port: 3000 }'],
   [
     'an object with a path',
@@ -51,6 +57,16 @@ test.each<[what: string, options: Record<string, unknown>, expected: string]>([
     'options.state is a function: expected what such a function returns, as in { state: memoryState() }',
   ],
   [
+    'the name of a component',
+    { components: [memoryPubSub('p'), 'q'] },
+    `options.components.1 is "q": expected what a function returns, as in memoryPubSub('pubsub')`,
+  ],
+  [
+    'one subscription',
+    { subscriptions: { pubsubName: 'p', topic: 't', route: '/' } },
+    'options.subscriptions is one subscription alone: expected a list, [subscription]',
+  ],
+  [
     'one component',
     { components: memoryPubSub('p') },
     'options.components is the component "p" alone: expected a list, [component]',
@@ -58,7 +74,7 @@ test.each<[what: string, options: Record<string, unknown>, expected: string]>([
   [
     'a function that makes a component',
     { components: [memoryPubSub('p'), memoryPubSub] },
-    "options.components.1 is a function: expected what such a function returns, as in memoryPubSub('pubsub')",
+    "options.components.1 is a function: expected what a function returns, as in memoryPubSub('pubsub')",
   ],
   [
     'no logger',
@@ -81,13 +97,19 @@ test.each([
 });
 
 test.each([expressHandler, fastifyPlugin, fetchHandler, koaHandler, nodeHandler])('%o of no sidecar', (mount) => {
-  for (const wrong of [{}, undefined, express])
+  for (const wrong of [{}, undefined, express, express()])
     expect(() => mount(wrong as never)).toThrow(
       /cannot be mounted: expected a sidecar, sidecar\.peers or an inspector$/,
     );
 });
 
 describe('arguments in another order', () => {
+  test('of a definition', () => {
+    expect(() => defineActivity((() => 1) as never, 'charge' as never)).toThrow(
+      'the name of the activity is a function: expected a text of 1 to 256 characters',
+    );
+  });
+
   const order = 'the order is';
 
   test.each<[string, (sidecar: Sidecar) => Promise<unknown>, string]>([

@@ -1,3 +1,5 @@
+import { formatGoDuration, parseGoDuration, readDuration } from '../../util/duration.ts';
+
 /** The fields of a cron expression, checked by our own grammar and written out in numbers. */
 export interface CronFields {
   /** Six fields in a form that croner reads as intended. */
@@ -39,10 +41,9 @@ export function parseCronFields(text: string): CronFields {
   const parts = text.trim().split(/[ \t]+/);
   if (parts.length !== FIELDS.length) {
     const found = text.trim() === '' ? 0 : parts.length;
-    // As crontab does.
-    const hint =
-      found === FIELDS.length - 1 ? `: put 0 for the seconds in front, ${quoted(`0 ${parts.join(' ')}`)}` : '';
-    throw new Error(`expected ${FIELDS.length} fields (seconds to day of week) or an @ period, found ${found}${hint}`);
+    throw new Error(
+      `expected ${FIELDS.length} fields (seconds to day of week) or an @ period, found ${found}${hintFor(parts)}`,
+    );
   }
   const fields = FIELDS.map((field, index) => parseField(parts[index] ?? '', field));
   const isFixed = fields.slice(0, TIME_FIELDS).every((field) => SINGLE_VALUES.test(field));
@@ -100,4 +101,13 @@ function problem(text: string, field: Field, what: string): Error {
 
 function quoted(text: string): string {
   return JSON.stringify(text);
+}
+
+/** What was probably meant: five fields, as crontab has them, or an interval. */
+function hintFor(parts: readonly string[]): string {
+  if (parts.length === FIELDS.length - 1) return `: put 0 for the seconds in front, ${quoted(`0 ${parts.join(' ')}`)}`;
+  const [interval = ''] = parts;
+  const ms = parts.length === 1 ? readDuration(interval) : undefined;
+  if (ms === undefined || ms <= 0) return '';
+  return `: for an interval, ${quoted(`@every ${parseGoDuration(interval) === undefined ? formatGoDuration(ms) : interval}`)}`;
 }

@@ -261,7 +261,7 @@ describe('reminders of actors in code', () => {
   });
 
   test.each([
-    ['dueTime', 'soon', 'dueTime "soon" cannot be read'],
+    ['dueTime', 'soon', 'is "soon": expected a duration from now on, such as 3d'],
     ['dueTime', '2026-05-01T12:00:00', 'cannot be read'],
     ['dueTime', new Date(Number.NaN), 'a valid Date'],
     ['dueTime', Date.now(), 'a duration from now on'],
@@ -270,7 +270,7 @@ describe('reminders of actors in code', () => {
     ['period', true, 'a duration such as 1h'],
     ['repeats', 0, 'a whole number'],
     ['repeats', 2, 'expected a duration without a count'],
-    ['ttl', 'R', 'ttl "R" cannot be read'],
+    ['ttl', 'R', 'is "R": expected a duration from now on'],
     ['data', Symbol('s'), 'data '],
     ['retry', { maxRetries: -1 }, 'retry.maxRetries is -1'],
     ['retry', { retryIf: 1 }, 'retry.retryIf'],

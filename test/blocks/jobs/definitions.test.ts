@@ -245,7 +245,11 @@ describe('a definition that is refused', () => {
     ['report', { schedule: '@daily', overwrite: true }, 'unknown field "overwrite"'],
     ['report', { schedule: 'never' }, 'schedule "never"'],
     ['report', { schedule: '0 0 0 30 2 *' }, 'never comes due'],
-    ['report', { schedule: '@daily', dueTime: 'soon' }, 'dueTime "soon"'],
+    [
+      'report',
+      { schedule: '@daily', dueTime: 'soon' },
+      'dueTime in the job is "soon": expected a duration from now on, such as 3d',
+    ],
     ['report', undefined, 'expected an object, actual is undefined'],
     ['report', null, 'expected an object, actual is null'],
     ['report-*', { schedule: '@daily' }, 'job "report-*" has a schedule: expected the name of one job, without *'],

@@ -173,6 +173,17 @@ describe('schedules: more of the same kind', () => {
       'found 5: put 0 for the seconds in front, "0 30 2 * * mon-fri"',
     );
   });
+
+  test.each([
+    ['5m', ': for an interval, "@every 5m"'],
+    ['3d', ': for an interval, "@every 72h0m0s"'],
+    ['PT1H', ': for an interval, "@every 1h0m0s"'],
+    ['0s', ''],
+    ['daily', ''],
+  ])('for the interval %j, too', (spec, hint) => {
+    const expected = 'expected 6 fields (seconds to day of week) or an @ period, found 1';
+    expect(() => parseSchedule(spec, 'UTC', zones)).toThrow(new Error(`${expected}${hint}`));
+  });
 });
 
 describe('schedules: time changes', () => {

@@ -1,7 +1,7 @@
 import type { Instant } from '../../../util/duration.ts';
 import { parseDurationOption } from '../../../util/duration-option.ts';
 import type { JsonInput } from '../../../util/jsonify.ts';
-import { checkFunction } from '../../../util/known-fields.ts';
+import { checkFunction, nameOfKind } from '../../../util/known-fields.ts';
 import {
   ANYTHING,
   checkOptions,
@@ -222,9 +222,13 @@ export function checkCanHaveName(what: 'workflow' | 'activity', code: unknown): 
 /** Rejects a name that is empty or too long. */
 export function checkName(what: string, name: string): void {
   if (typeof name === 'string' && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
-  const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : typeof name;
+  if (typeof name !== 'string')
+    throw invalidArgument(
+      `the name of the ${what} is ${nameOfKind(name)}: expected a text of 1 to ${MAX_NAME_LENGTH} characters`,
+      'name',
+    );
   throw invalidArgument(
-    `the ${what} name ${shown} must have 1 to ${MAX_NAME_LENGTH} characters: name the function, or define the ${what} with a name`,
+    `the ${what} name ${shown(name)} must have 1 to ${MAX_NAME_LENGTH} characters: name the function, or define the ${what} with a name`,
     'name',
   );
 }
