@@ -1,9 +1,10 @@
-/** Sends the requests of docs/http-api.md, one after the other, and compares the answers that it shows. */
+/** Sends the requests of docs/http-api.md to its program, one after the other, and compares the answers that it shows. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { keyValueStore, memoryPubSub, nodeHandler, Sidecar } from '../../src/index.ts';
+import { memoryPubSub, nodeHandler, Sidecar } from '../../src/index.ts';
 import { sendCurl } from '../support/curl.ts';
 import { listen } from '../support/http.ts';
+import { codeOf, start } from './code-of-docs.ts';
 
 const text = readFileSync(new URL('../../docs/http-api.md', import.meta.url), 'utf8');
 
@@ -43,22 +44,15 @@ const EXPECTED: readonly (readonly [path: RegExp, status: number, isShown?: true
 ];
 
 test('every request of docs/http-api.md is answered as it says', async () => {
-  // As `npm start -- --serve` has it: another application subscribes to the topic.
-  const pubsub = memoryPubSub('pubsub');
-  await using shipping = new Sidecar({ appId: 'shipping', components: [pubsub] });
-  await using sidecar = new Sidecar({
-    appId: 'orders',
-    app: { listener: (_req, res) => res.writeHead(404).end() },
-    components: [pubsub, keyValueStore('store')],
-    logger: { debug() {}, info() {}, warn() {}, error() {} },
-  });
-  await Promise.all([shipping.start(), sidecar.start()]);
-  await shipping.pubsub.subscribe('pubsub', 'orders', () => {});
-  await using server = await listen(nodeHandler(sidecar));
+  const [program = ''] = codeOf('docs/http-api.md');
+  const listening = "server.once('listening', () => console.log(JSON.stringify(server.address())));";
+  const output = start('http-api', `${program.replace('3500', '0')}${listening}\n`);
+  await expect.poll(output, { timeout: 15_000 }).toContain('"port":');
+  const url = `http://127.0.0.1:${/"port":(\d+)/.exec(output())?.[1]}`;
   expect(examples.map(({ line }) => line)).toEqual(EXPECTED.map(([path]) => expect.stringMatching(path)));
   for (const [index, { line, shown }] of examples.entries()) {
     const [, status, isShown] = EXPECTED[index] ?? [];
-    const response = await sendCurl(line, server.url);
+    const response = await sendCurl(line, url);
     const body = await response.text();
     expect([line, response.status, body]).toEqual([line, status, expect.anything()]);
     if (isShown) expect(JSON.parse(body)).toEqual(shown);
