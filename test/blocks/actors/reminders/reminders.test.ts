@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { TickOutcome } from '../../../../src/blocks/actors/model/tick.ts';
 import type { ReminderChange } from '../../../../src/blocks/actors/reminders/reminder-service.ts';
+import { KeptStore } from '../../../support/kept-store.ts';
 import { DONE, FAILED, nameOf, ReminderWorld, START } from '../../../support/reminder-world.ts';
 
 /** A tick that ends when the test says so. */
@@ -289,6 +290,44 @@ describe('by name', () => {
     expect(await world.reminders.find(nameOf('alice/expire'))).toBeUndefined();
     await world.set('alice/expire', { dueTime: '1h', overwrite: false });
     expect((await world.reminders.find(nameOf('alice/expire')))?.job.dueTime).toBe('1h');
+  });
+
+  test('one that is set again and again takes one commit each time, also after it has run', async () => {
+    await using world = await new ReminderWorld().start();
+    let commits = 0;
+    const commitsOf = async (set: Promise<void>): Promise<number> => {
+      commits = 0;
+      await set;
+      return commits;
+    };
+    world.store.interfere = (_batch, commit) => {
+      commits++;
+      return commit();
+    };
+    expect(await commitsOf(world.set('alice/expire', { dueTime: '1h' }))).toBe(1);
+    expect(await commitsOf(world.set('alice/expire', { dueTime: '2h' }))).toBe(1);
+    await world.pass('2h');
+    expect(world.seen).toHaveLength(1);
+    expect(await commitsOf(world.set('alice/expire', { dueTime: '1h' }))).toBe(1);
+    await world.reminders.delete(nameOf('alice/expire'));
+    expect(await commitsOf(world.set('alice/expire', { dueTime: '3h' }))).toBe(1);
+    await world.pass('4h');
+    expect(world.seen).toHaveLength(2);
+  });
+
+  test('what another host has made of one counts, and not what was written here', async () => {
+    await using here = await new ReminderWorld().start();
+    await using there = await new ReminderWorld({ store: new KeptStore(here.store.memory) }).start();
+    const name = nameOf('alice/expire');
+    await here.set('alice/expire', { dueTime: '1h' });
+    await there.reminders.delete(name);
+    await here.set('alice/expire', { dueTime: '2h', overwrite: false });
+    await there.set('alice/expire', { dueTime: '3h' });
+    await expect(here.set('alice/expire', { overwrite: false })).rejects.toMatchObject({ status: 409 });
+    expect((await here.reminders.find(name))?.job.dueTime).toBe('3h');
+    await here.set('alice/expire', { dueTime: '4h' });
+    const { reminders } = await there.reminders.list(undefined, undefined, 10);
+    expect(reminders.map(({ job }) => job.dueTime)).toEqual(['4h']);
   });
 
   test('to delete one that is missing is no error', async () => {
