@@ -11,6 +11,13 @@ const MISTAKES: ReadonlyMap<ErrorCode, string | undefined> = new Map([
   ['ERR_PUBSUB_EVENTS_SER', 'entries'],
 ]);
 
+/** Raised where the code called whatever their status is: they come from a store, a turn or a timer, which no code has called. */
+const FROM_ELSEWHERE: ReadonlySet<ErrorCode> = new Set([
+  'ERR_CONFIGURATION',
+  'ERR_START_WORKFLOW',
+  'ERR_WORKFLOW_TIMEOUT',
+]);
+
 /**
  * An error of a call in code, raised where the code called. A mistake of the caller has the caller's line in its stack,
  * and `ERR_INVALID_ARGUMENT` as its code where the API has one of its own; `argument` is the path of what is wrong,
@@ -23,7 +30,7 @@ export function inCode(error: unknown, argument?: string): unknown {
     MISTAKES.has(code) ||
     (code === 'ERR_DIRECT_INVOKE' && reason === 'invalid') ||
     (code === 'ERR_STATE_QUERY' && status === 400);
-  if (!isMistake && status >= 500) return error;
+  if (!isMistake && status >= 500 && !FROM_ELSEWHERE.has(code)) return error;
   const raised = new SidecarError(isMistake ? 'ERR_INVALID_ARGUMENT' : code, message, {
     ...(isMistake ? undefined : { status, wireCode }),
     ...{ details, failedEntries, cause: error },

@@ -5,6 +5,7 @@ import { Bindings } from '../blocks/bindings/bindings.ts';
 import type { BlockService } from '../blocks/block-service.ts';
 import { Configuration } from '../blocks/configuration/configuration.ts';
 import type { Health } from '../blocks/health/health.ts';
+import { inCode } from '../blocks/in-code.ts';
 import type { Invocation } from '../blocks/invocation/invocation.ts';
 import { withdrawPeer } from '../blocks/invocation/resolution/registry.ts';
 import { Jobs } from '../blocks/jobs/jobs.ts';
@@ -220,9 +221,13 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
    * await sidecar.start();
    * ```
    */
-  start(): Promise<void> {
-    // Its loops last longer than the request that may have started it.
-    return outside(() => this.#start());
+  async start(): Promise<void> {
+    try {
+      // Its loops last longer than the request that may have started it.
+      await outside(() => this.#start());
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 
   async #start(): Promise<void> {

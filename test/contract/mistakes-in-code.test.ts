@@ -2,7 +2,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { request } from '../../src/http/message.ts';
 import {
+  defineSubscription,
   defineTopic,
+  defineWorkflow,
   durableLocks,
   environmentSecrets,
   isSidecarError,
@@ -13,6 +15,7 @@ import {
   Sidecar,
   StateError,
   type WireName,
+  type Workflows,
 } from '../../src/index.ts';
 
 const HERE = fileURLToPath(import.meta.url);
@@ -87,6 +90,42 @@ describe('a wrong argument in code', () => {
     const save = await sidecar.handle(request('POST', '/v1.0/state/store', { body: [{ key: '' }] }));
     expect([save.status, String(save.body)]).toEqual([400, expect.stringContaining('ERR_MALFORMED_REQUEST')]);
   });
+});
+
+describe('an error that comes from elsewhere has the line of the call', () => {
+  test.each<[what: string, code: string, call: (sidecar: Sidecar) => Promise<unknown>]>([
+    ['a start with the ID of another', 'ERR_START_WORKFLOW', ({ workflows }) => startWaiting(workflows)],
+    ['a result that is late', 'ERR_WORKFLOW_TIMEOUT', ({ workflows }) => workflows.run('taken').result({ timeout: 5 })],
+    [
+      'an instance that is late',
+      'ERR_WORKFLOW_TIMEOUT',
+      ({ workflows }) => workflows.run('taken').ended({ timeout: 5 }),
+    ],
+  ])('%s', async (_what, code, call) => {
+    await using sidecar = await started();
+    await startWaiting(sidecar.workflows);
+    await checkLine(async () => await call(sidecar), code);
+  });
+
+  test('a start of the sidecar', async () => {
+    const sidecar = new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')], logger: 'silent' });
+    sidecar.register(
+      defineSubscription(orders, () => 1),
+      defineSubscription(orders, () => 2),
+    );
+    await checkLine(async () => await sidecar.start(), 'ERR_CONFIGURATION');
+  });
+
+  async function startWaiting(workflows: Workflows): Promise<void> {
+    const waiting = defineWorkflow('waiting', (ctx) => ctx.waitForEvent('end'));
+    await workflows.start(waiting, undefined, { instanceId: 'taken' });
+  }
+
+  async function checkLine(call: () => Promise<unknown>, code: string): Promise<void> {
+    const error = await call().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code, cause: { code } });
+    expect((error as Error).stack).toContain(HERE);
+  }
 });
 
 describe.each<WireName>(['sidecar', 'dapr'])('the codes of jobs, on the wire of %s', (wire) => {

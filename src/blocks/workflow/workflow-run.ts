@@ -108,7 +108,11 @@ export class WorkflowRun<Input = unknown, Output = unknown, Status = unknown> {
    * @throws SidecarError as `result`.
    */
   async ended(options?: WorkflowWaitOptions): Promise<WorkflowState<Input, Output, Status>> {
-    return this.#stateOf(await this.#service.waitForCompletion(this.instanceId, options));
+    try {
+      return this.#stateOf(await this.#service.waitForCompletion(this.instanceId, options));
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 
   /**

@@ -2,6 +2,7 @@ import { isApiError } from '../../errors.ts';
 import { eachOf } from '../../util/each-of.ts';
 import type { Jsonify } from '../../util/jsonify.ts';
 import { checkOptions, invalidArgument } from '../../util/option-fields.ts';
+import { inCode } from '../in-code.ts';
 import {
   type EventData,
   type EventDefinition,
@@ -132,8 +133,12 @@ export class Workflows extends WorkflowBulk {
   async start(workflow: WorkflowLike | string, input?: unknown, options?: WorkflowStartOptions): Promise<WorkflowRun> {
     const typed = typeof workflow === 'string' ? undefined : this.service.registry.workflow(workflow);
     const name = typed ?? (workflow as string);
-    const id = await this.service.startInstance(name, textOfValue(input, 'the input of the workflow'), options);
-    return new WorkflowRun(this.service, id, typed);
+    try {
+      const id = await this.service.startInstance(name, textOfValue(input, 'the input of the workflow'), options);
+      return new WorkflowRun(this.service, id, typed);
+    } catch (error) {
+      throw inCode(error);
+    }
   }
 
   /**

@@ -97,7 +97,7 @@ test('code that the world wakes while it is replayed fails, and leaves nothing i
 
 describe('a name that is no text', () => {
   const calls: Record<string, (ctx: WorkflowContext) => unknown> = {
-    'activity name': (ctx) => ctx.callActivity({} as never),
+    'name of the activity': (ctx) => ctx.callActivity({} as never),
     'name of a patch': (ctx) => ctx.isPatched(undefined as never),
   };
   for (const [what, call] of Object.entries(calls))
