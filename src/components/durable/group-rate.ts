@@ -1,4 +1,5 @@
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
+import { gathered, type UsedInstants } from '../../kernel/used-instants.ts';
 import { isConflictError } from '../../state/errors.ts';
 import type { Precondition, StateStore } from '../../state/store.ts';
 import { sleep } from '../../util/clock.ts';
@@ -17,13 +18,10 @@ import type { StoredMessage } from './stored-message.ts';
  */
 const LONG_MS = 60_000;
 
-/** Into how many instants those of a window are gathered at most. */
-const MAX_STORED = 20;
-
 /** What a host has handed out, as it is stored. */
 interface StoredRate {
   /** How many in the time up to which instant, by the wall clock. */
-  readonly used: readonly (readonly [at: number, count: number])[];
+  readonly used: UsedInstants;
   /** How many more its writer may have handed out; over a short time, so many at any time. */
   readonly granted: number;
 }
@@ -127,7 +125,8 @@ export class GroupRate {
 
   async #write(window: RateWindow, granted: number): Promise<void> {
     const { commits, layout, lease, settlements } = this.#deps;
-    const content: StoredRate = { used: gathered(window.ages, settlements.clock.now()), granted };
+    const now = settlements.clock.now();
+    const content: StoredRate = { used: gathered(window.ages.map((age) => now - age)), granted };
     const version = await commits.commit({
       require: this.#asWritten === undefined ? [] : [this.#asWritten],
       put: [{ key: layout.rate, value: record(content) }],
@@ -143,15 +142,4 @@ export class GroupRate {
     // If it fails, all that was granted counts as used.
     this.#write(this.#window, 0).catch(() => undefined);
   }
-}
-
-/** Few instants for many: each is the last one of those that it stands for. */
-function gathered(ages: readonly number[], now: number): StoredRate['used'] {
-  const size = Math.max(1, Math.ceil(ages.length / MAX_STORED));
-  const used: [number, number][] = [];
-  for (let from = 0; from < ages.length; from += size) {
-    const part = ages.slice(from, from + size);
-    used.push([now - (part.at(-1) ?? 0), part.length]);
-  }
-  return used;
 }
