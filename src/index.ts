@@ -83,7 +83,6 @@ export type {
   BulkSubscribeOptions,
   DeliveryContext,
   DeliveryLimits,
-  DeliveryRate,
   MessageHandler,
   RouteRule,
   RouteSubscription,
@@ -264,6 +263,8 @@ export type { Duration, Instant } from './util/duration.ts';
 export { parseDuration } from './util/duration-option.ts';
 export type { JsonInput, Jsonify } from './util/jsonify.ts';
 export type { Logger } from './util/logger.ts';
+export type { Rate } from './util/rate.ts';
 export type { RetryInfo, RetryOptions } from './util/retry-options.ts';
+export type { RunLimits } from './util/run-limits.ts';
 export type { SchemaIssue, SchemaResult, StandardSchema } from './util/standard-schema.ts';
 export type { WireName } from './wire.ts';

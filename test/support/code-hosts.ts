@@ -4,6 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { RunLimits } from '../../src/index.ts';
+import type { LoggedRun } from './run-log.ts';
 
 const PROGRAM = fileURLToPath(new URL('../cluster/code-host.mjs', import.meta.url));
 
@@ -14,6 +16,10 @@ export interface CodeOfHost {
   /** Names of workflows: each runs one activity, which its input names. */
   readonly workflows?: readonly string[];
   readonly activities?: readonly string[];
+  /** The limits of its jobs, and of its activity. Default: none. */
+  readonly limits?: RunLimits;
+  /** How long each run lasts. Default 0. */
+  readonly lastsMs?: number;
 }
 
 /** The input of a workflow of a {@link CodeHost}. */
@@ -32,6 +38,8 @@ export interface CodeLine {
   readonly what: string;
   readonly kind: string;
   readonly name: string;
+  /** When, in milliseconds of the clock of the machine. */
+  readonly at: number;
 }
 
 /** A host of an application, in a process of its own. */
@@ -69,10 +77,29 @@ export class CodeHost {
     return (await this.#call('outputs', ids)) as readonly unknown[];
   }
 
+  /** Starts a workflow that calls an activity with each of the names, all at once. */
+  async begin(id: string, names: readonly string[]): Promise<void> {
+    await this.#call('begin', id, names);
+  }
+
+  async statusOf(id: string): Promise<string | undefined> {
+    return (await this.#call('statusOf', id)) as string | undefined;
+  }
+
+  /** Has it stand still, or go on. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal);
+  }
+
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     this.#child.kill(signal);
     await this.#exit;
   }
+}
+
+/** The instant now, by the clock of the machine. */
+export function machineNow(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
 }
 
 /** Hosts of one application on one store, each in a process of its own. They use the built package. */
@@ -118,9 +145,22 @@ export class CodeHosts implements AsyncDisposable {
   get lines(): readonly CodeLine[] {
     const lines = readFileSync(this.#log, 'utf8').split('\n').slice(0, -1);
     return lines.map((line) => {
-      const [host = '', what = '', kind = '', name = ''] = line.split(' ');
-      return { host, what, kind, name };
+      const [host = '', what = '', kind = '', name = '', at = ''] = line.split(' ');
+      return { host, what, kind, name, at: Number(at) };
     });
+  }
+
+  /** The runs of jobs or activities. One that was broken off ended with its host, at the instant in `diedAt`. */
+  runs(kind: 'job' | 'activity', diedAt: Readonly<Record<string, number>> = {}): readonly (LoggedRun & CodeLine)[] {
+    const runs: (LoggedRun & CodeLine & { endedAt?: number | undefined })[] = [];
+    for (const line of this.lines) {
+      if (line.kind !== kind) continue;
+      const { host, name, at } = line;
+      if (line.what === 'B') runs.push({ ...line, beganAt: at, endedAt: diedAt[host] });
+      const own = runs.findLast((run) => run.host === host && run.name === name);
+      if (line.what === 'E' && own !== undefined) own.endedAt = at;
+    }
+    return runs;
   }
 
   /** The names of what has begun (`B`) or ended well (`E`) at a host, sorted. */

@@ -14,6 +14,7 @@ import { localZoneName } from '../../timed/planning/zone.ts';
 import { checkData, dataMissing } from '../../timed/running/damaged-data.ts';
 import { JobOffers } from '../../timed/running/job-offers.ts';
 import { JobStore, type Scheduled } from '../../timed/running/job-store.ts';
+import { LimitedJobs } from '../../timed/running/limited-jobs.ts';
 import { Scheduler } from '../../timed/running/scheduler.ts';
 import { type Due, nextRunOf } from '../../timed/running/stored-jobs.ts';
 import type { BlockService } from '../block-service.ts';
@@ -258,9 +259,14 @@ export class JobService implements BlockService {
     });
     const store = new JobStore({ store: state, layout, newId, owned, standIns: offers.standIns, logger });
     this.#delivery.workplace = workplaceOf({ state, shards }, 'jobs', appId);
+    const limited = new LimitedJobs({
+      ...{ ...this.#deps, store: state, shards, owned, targets: this.#delivery, prefix: layout.limitPrefix },
+      go: (due) => scheduler.add(due),
+      readAnew: () => scheduler.readAnew(),
+    });
     const { schedules } = this.#rules;
     const [targets, listener] = [this.#delivery, this.#events];
-    const scheduler = new Scheduler({ ...this.#deps, schedules, store, targets, listener, owned, offers });
+    const scheduler = new Scheduler({ ...this.#deps, schedules, store, targets, listener, owned, offers, limited });
     this.#delivery.routeless.mayOffer = () => owned.hasPeers;
     this.#delivery.routeless.onLeft = () => scheduler.targetsChanged();
     this.#appWatch = app?.monitor.onChange(() => {

@@ -8,6 +8,7 @@ import { eachOf } from '../../util/each-of.ts';
 import type { Jsonify } from '../../util/jsonify.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
 import { checkOptions, invalidArgument, type OptionFields, WELL_FORMED, whole } from '../../util/option-fields.ts';
+import { slotLimitsOf } from '../../util/run-limits.ts';
 import { parseWith } from '../../util/standard-schema.ts';
 import { inCode } from '../in-code.ts';
 import type { FoundJob, JobService } from './job-service.ts';
@@ -86,6 +87,7 @@ export class Jobs {
       schema,
       timeLimitMs: msOf(timeout) ?? 0,
       retryIf: retry?.retryIf,
+      limits: slotLimitsOf(`options of job ${JSON.stringify(name)}`, options, invalidArgument),
     });
     const registration: JobRegistration = { close: async () => close(), [Symbol.asyncDispose]: async () => close() };
     if (fields === undefined) return Promise.resolve(registration);

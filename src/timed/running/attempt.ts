@@ -1,7 +1,9 @@
+import type { Admission } from '../../kernel/limits.ts';
 import type { OwnedShards } from '../../kernel/owned-shards.ts';
 import type { StandIns } from '../../kernel/stand-ins.ts';
 import { isConflictError } from '../../state/errors.ts';
 import type { Logger } from '../../util/logger.ts';
+import type { AttemptEnd } from '../planning/transition.ts';
 import type { CrashCounter } from './crash-counter.ts';
 import type { DueJobs } from './due-jobs.ts';
 import type { JobStore } from './job-store.ts';
@@ -21,6 +23,19 @@ export interface Attempted {
   readonly recorded?: RecordedEnd | undefined;
   /** Whether the target may have recorded it, and does not know. */
   readonly mayBeRecorded?: boolean;
+}
+
+/** An attempt that begins. */
+export interface Begun {
+  readonly target: Target;
+  readonly admission: Admission;
+  readonly startedAt: number;
+}
+
+/** How an attempt has ended, when, and whether its job ends with it. */
+export interface EndedAttempt extends Pick<AttemptEnd, 'outcome' | 'reason' | 'startedAt' | 'now'> {
+  readonly isFinal?: boolean;
+  readonly isLast?: boolean;
 }
 
 /** Which jobs are this host's: those of its shards, unless other hosts stand in for it, and those for which it does. */
@@ -109,4 +124,23 @@ async function recordBegin(found: Due, { crashes, owners, due }: MakeAttemptDeps
     await due.isCurrent(found);
     return undefined;
   }
+}
+
+/** A target that says when the function of a limited job has been called. */
+export function noted(target: Target, { begun }: Admission): Target {
+  return (...run) => {
+    const outcome = target(...run);
+    begun();
+    return outcome;
+  };
+}
+
+/** What follows from how an attempt has ended. */
+export function endOf(
+  outcome: AttemptOutcome & { readonly kind: 'done' | 'failed' },
+  isCrash: boolean,
+): Pick<EndedAttempt, 'outcome' | 'reason' | 'isFinal' | 'isLast'> {
+  if (outcome.kind === 'done') return { outcome: 'done', isLast: outcome.isLast === true };
+  const { reason, isFinal = false } = outcome;
+  return { outcome: isCrash ? 'crashed' : 'failed', reason, isFinal };
 }

@@ -7,6 +7,7 @@ import type { KeyRange } from '../../state/store.ts';
  * - `job / <name>`: the job's due time, which locates the entry below
  * - `due / <instant> / <name>`: the job itself, ordered by time
  * - `data / <id>`: data that is too large to be written with every run
+ * - `limit / <name or pattern> / <runs or rate>`: how a limit of runs is divided among hosts
  * - `stand-in / <name>`: the owner of the shard has nothing that runs the job: another host runs it, or may
  *
  * A job has exactly one entry under `due`. Every change replaces or removes that entry, so its version guards every
@@ -15,6 +16,7 @@ import type { KeyRange } from '../../state/store.ts';
 export class JobLayout {
   readonly dueRange: Required<KeyRange>;
   readonly standInRange: Required<KeyRange>;
+  readonly limitPrefix: string;
   readonly #root: readonly string[];
   readonly #job: string;
   readonly #due: string;
@@ -30,6 +32,7 @@ export class JobLayout {
     this.#data = keyOf(...root, 'data');
     this.dueRange = wholeRange(...root, 'due');
     this.standInRange = wholeRange(...root, 'stand-in');
+    this.limitPrefix = keyOf(...root, 'limit');
   }
 
   job(name: string): string {

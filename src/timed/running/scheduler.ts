@@ -5,30 +5,26 @@ import type { CodeCall } from '../../util/code-calls.ts';
 import { Work } from '../../util/work.ts';
 import type { StoredJob } from '../job.ts';
 import type { Schedule } from '../planning/schedule.ts';
-import { type AttemptEnd, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
-import { type Attempted, type JobOwners, type MakeAttemptDeps, makeAttempt } from './attempt.ts';
+import { afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
+import type { Attempted, Begun, EndedAttempt, JobOwners, MakeAttemptDeps } from './attempt.ts';
+import { endOf, makeAttempt, noted } from './attempt.ts';
 import { CrashCounter } from './crash-counter.ts';
 import { DueJobs } from './due-jobs.ts';
 import type { JobOffers } from './job-offers.ts';
 import type { JobStore } from './job-store.ts';
 import { JointEnd } from './joint-end.ts';
+import { type LimitedJobs, UNLIMITED } from './limited-jobs.ts';
 import { Places } from './places.ts';
 import { RunRecorder } from './recorder.ts';
 import type { RunRules } from './run-rules.ts';
 import { RunningJobs } from './running-jobs.ts';
 import type { Due } from './stored-jobs.ts';
-import type { AttemptOutcome, RecordedAttempt, RunListener, Target, Targets } from './target.ts';
+import type { RecordedAttempt, RunListener, Targets } from './target.ts';
 
 /** Max ended runs that are being recorded; they do not count against the concurrency. */
 const MAX_UNRECORDED = 1_000;
 
 const FINISHED: Next = { kind: 'gone', reason: 'finished' };
-
-/** How an attempt has ended, when, and whether its job ends with it. */
-interface EndedAttempt extends Pick<AttemptEnd, 'outcome' | 'reason' | 'startedAt' | 'now'> {
-  readonly isFinal?: boolean;
-  readonly isLast?: boolean;
-}
 
 /** The dependencies of a {@link Scheduler}. */
 export interface SchedulerDeps extends RunRules {
@@ -40,6 +36,8 @@ export interface SchedulerDeps extends RunRules {
   readonly owned: OwnedShards;
   /** Has jobs run by hosts that have a target for them, where the owner has none. Default: they wait. */
   readonly offers?: JobOffers | undefined;
+  /** Has jobs wait whose runs are limited over all hosts. Default: none are. */
+  readonly limited?: LimitedJobs | undefined;
 }
 
 /**
@@ -145,6 +143,7 @@ export class Scheduler {
   /** A job's entry was removed. */
   remove(removed: { readonly key: string; readonly name: string }): void {
     this.#due.remove(removed.key);
+    this.#deps.limited?.remove(removed.key);
     this.#running.forget(removed);
   }
 
@@ -200,6 +199,7 @@ export class Scheduler {
 
   /** Shards came or went: entries read before, or being read, may be out of date. */
   #forgetAll(): void {
+    this.#deps.limited?.reset();
     this.#due.reset();
     this.readAnew();
   }
@@ -210,8 +210,10 @@ export class Scheduler {
     this.#pump.stop();
     this.#retry.stop();
     this.#deps.offers?.stop();
+    this.#deps.limited?.stop();
     void this.#crashes.uncount();
     await this.#deps.targets.stop(this.#work, gracePeriodMs);
+    await this.#deps.limited?.close();
     // Last: another host that takes shards over meanwhile waits for the runs of their jobs.
     this.#deps.owned.stop();
   }
@@ -223,6 +225,7 @@ export class Scheduler {
   /** Whether an entry is being handled, runs in another sidecar of this process, or belongs to another host. */
   #isTaken(due: Due): boolean {
     if (this.#elsewhere.has(due.key) || this.#crashes.isWaiting(due.key)) return true;
+    if (this.#deps.limited?.isWaiting(due)) return true;
     if (this.#owners.owns(due.job.name)) return this.#running.hasEntry(due);
     this.#deps.offers?.notice(due);
     return true;
@@ -246,7 +249,12 @@ export class Scheduler {
     if (target === undefined && !isOver) return this.#passOver(due);
     // This host takes it first, as others may.
     if (!isOver && this.#deps.offers?.mayRun(name) === false) return;
-    if (target === undefined || this.#crashes.admits(due)) void this.#handle(due, target, now);
+    if (target === undefined) return void this.#handle(due, () => this.#expire(due));
+    const { limited } = this.#deps;
+    const admission = limited === undefined ? UNLIMITED : limited.admit(due);
+    if (admission === undefined) return;
+    if (!this.#crashes.admits(due)) return admission.ended();
+    void this.#handle(due, () => this.#run(due, { target, admission, startedAt: now }));
   }
 
   /** A job has no target here. */
@@ -271,7 +279,7 @@ export class Scheduler {
   }
 
   /** Marks a job as being handled during its run and the recording of its outcome. */
-  async #handle(due: Due, target: Target | undefined, now: number): Promise<void> {
+  async #handle(due: Due, handle: () => Promise<void>): Promise<void> {
     const { work, logger } = this.#deps;
     const { name } = due.job;
     const shard = this.#deps.owned.of(name);
@@ -280,7 +288,7 @@ export class Scheduler {
     const done = this.#work.begin(name);
     const doneForAll = work.begin(`run of job ${name}`);
     try {
-      await (target === undefined ? this.#expire(due) : this.#run(due, target, now));
+      await handle();
     } catch (error) {
       logger.error({ job: name, error }, 'run failed unexpectedly');
     }
@@ -316,8 +324,8 @@ export class Scheduler {
     if (await this.#recorder.record(due, () => next)) this.#deps.listener.onGone(due.job.name, next.reason);
   }
 
-  async #run(found: Due, target: Target, startedAt: number): Promise<void> {
-    const attempted = await this.#attempt(found, target, startedAt);
+  async #run(found: Due, attempt: Begun, { startedAt } = attempt): Promise<void> {
+    const attempted = await this.#attempt(found, attempt);
     if (attempted === undefined) return;
     const { due, outcome, isCrash, recorded, mayBeRecorded } = attempted;
     const now = this.#deps.clock.now();
@@ -360,14 +368,15 @@ export class Scheduler {
     if (!this.#running.isOutdated(found)) this.#retry.plan();
   }
 
-  async #attempt(found: Due, target: Target, startedAt: number): Promise<Attempted | undefined> {
+  async #attempt(found: Due, { target, admission, startedAt }: Begun): Promise<Attempted | undefined> {
     const place = this.#places.take();
     try {
-      return await makeAttempt(found, target, place, startedAt, this.#attemptDeps);
+      return await makeAttempt(found, noted(target, admission), place, startedAt, this.#attemptDeps);
     } catch (error) {
       return void this.#retry.failed(error);
     } finally {
       place.end();
+      admission.ended();
     }
   }
 
@@ -383,13 +392,4 @@ export class Scheduler {
     this.#running.drop(due.job.name);
     this.#due.add(following);
   }
-}
-
-function endOf(
-  outcome: AttemptOutcome & { readonly kind: 'done' | 'failed' },
-  isCrash: boolean,
-): Pick<EndedAttempt, 'outcome' | 'reason' | 'isFinal' | 'isLast'> {
-  if (outcome.kind === 'done') return { outcome: 'done', isLast: outcome.isLast === true };
-  const { reason, isFinal = false } = outcome;
-  return { outcome: isCrash ? 'crashed' : 'failed', reason, isFinal };
 }

@@ -1,4 +1,5 @@
 import type { CodeCall } from '../../util/code-calls.ts';
+import type { SlotLimit } from '../../util/run-limits.ts';
 import type { Work } from '../../util/work.ts';
 import type { StoredJob } from '../job.ts';
 import type { Next } from '../planning/transition.ts';
@@ -46,10 +47,18 @@ export interface AttemptPlace {
  */
 export type Target = (job: StoredJob, data: string | undefined, place: AttemptPlace) => Promise<AttemptOutcome>;
 
+/** Limits of runs, and the name that they hold for. */
+export interface NamedLimits {
+  readonly name: string;
+  readonly limits: readonly SlotLimit[];
+}
+
 /** Has the targets of jobs. */
 export interface Targets {
   /** The current target of a job; `undefined` while it has none: the job waits. */
   targetOf(name: string): Target | undefined;
+  /** The limits of the runs of a job and others, and what they have in common. Default: none. */
+  limitsOf?(name: string): NamedLimits | undefined;
   /** The run of a job that goes on in another sidecar of this process: a new run must wait for its end. */
   elsewhere(name: string): CodeCall | undefined;
   /** A job is due, and no host has a target. Called again, for the same entry too, whenever it is met. */

@@ -11,12 +11,13 @@ import {
   type OptionFields,
 } from '../../../util/option-fields.ts';
 import { checkRetry, type RetryOptions } from '../../../util/retry-options.ts';
+import { RUN_LIMIT_FIELDS, type RunLimits, slotLimitsOf } from '../../../util/run-limits.ts';
 import { shown } from '../../../util/shown.ts';
 import { checkSchema, invalidData, isPromise, parseWith, type StandardSchema } from '../../../util/standard-schema.ts';
 import type { JobHandler, JobRetryOptions } from './job.ts';
 
-/** Options of `defineJob` that all jobs may have. @public */
-export interface JobDefinitionOptions<Input = unknown, Output = Input> {
+/** Options of `defineJob` that all jobs may have. Its limits are those of all jobs of its name or pattern together. @public */
+export interface JobDefinitionOptions<Input = unknown, Output = Input> extends RunLimits {
   /**
    * Checks the data when they are set, as JSON carries them, and when the job runs; the function gets what the schema
    * makes of them. Default: nothing is checked.
@@ -69,6 +70,7 @@ const FIELDS: OptionFields<RecurringJobOptions> = {
   schema: ANYTHING,
   retry: ANYTHING,
   timeout: duration(),
+  ...RUN_LIMIT_FIELDS,
 };
 
 /**
@@ -129,6 +131,7 @@ export function defineJob(
   const what = `options of ${job}`;
   refuseFailurePolicy(what, Object(options), invalidArgument);
   checkOptions<object>(what, options, FIELDS, invalidArgument);
+  slotLimitsOf(what, options, invalidArgument);
   checkRetry(options.retry, `retry in ${what}`);
   checkSchema(options.schema, 'schema', what);
   if (options.schedule !== undefined) checkRecurring(name, options);

@@ -4,7 +4,7 @@ import { type Observation, observe } from '../../../probe.ts';
 import type { StoredJob } from '../../../timed/job.ts';
 import type { MissingTarget } from '../../../timed/running/job-offers.ts';
 import type { Due } from '../../../timed/running/stored-jobs.ts';
-import type { AttemptOutcome, Target, Targets } from '../../../timed/running/target.ts';
+import type { AttemptOutcome, NamedLimits, Target, Targets } from '../../../timed/running/target.ts';
 import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
 import { isWorthRetrying } from '../../../util/retry-options.ts';
 import { isPromise, parseWith } from '../../../util/standard-schema.ts';
@@ -60,6 +60,11 @@ export class JobDelivery implements Targets {
     if (app === undefined || !app.monitor.isPresent || this.routeless.has(name)) return undefined;
     return (job, data) =>
       this.#observed('', job, (observation) => this.#callApp(app, job, { data, headers: observation?.headers() }));
+  }
+
+  limitsOf(name: string): NamedLimits | undefined {
+    const handler = this.#handlers.find(name);
+    return handler && { name: handler.pattern, limits: handler.limits };
   }
 
   /** What a job without target lacks. */

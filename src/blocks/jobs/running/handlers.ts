@@ -1,4 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
+import type { SlotLimit } from '../../../util/run-limits.ts';
 import type { StandardSchema } from '../../../util/standard-schema.ts';
 import { ANY } from '../model/define-job.ts';
 import type { JobHandler } from '../model/job.ts';
@@ -12,6 +13,8 @@ export interface HandledJob {
   readonly timeLimitMs: number;
   /** Whether to try again after what was thrown. */
   readonly retryIf: ((thrown: unknown) => boolean) | undefined;
+  /** Limits of all its jobs together, over all hosts. */
+  readonly limits: readonly SlotLimit[];
 }
 
 /** A function, and the name or pattern of its jobs. */

@@ -4,6 +4,7 @@ import { type Duration, msOf } from '../../../util/duration.ts';
 import { parseGoBoolean } from '../../../util/go-boolean.ts';
 import { NAME_FORM } from '../../../util/name-pattern.ts';
 import { DURATION, NOT_NEGATIVE, POSITIVE, POSITIVE_DURATION, type SchemasOf } from '../../../util/options-schema.ts';
+import { MAX_RATE, type Rate } from '../../../util/rate.ts';
 import { RETRY_SCHEMA, type RetryOptions } from '../../../util/retry-options.ts';
 import { validator } from '../../../util/schema.ts';
 import type { Wire } from '../../../wire.ts';
@@ -71,14 +72,6 @@ export interface RouteSubscription extends DeliveryLimits {
   readonly competing?: boolean | undefined;
 }
 
-/** How many messages are delivered in a time. @public */
-export interface DeliveryRate {
-  /** The most deliveries, a whole number from 1 to 1,000,000. */
-  readonly max: number;
-  /** In any span of this time, of 1 ms or more. */
-  readonly per: Duration;
-}
-
 /** The order and the limits of a subscription, which hold over all processes that share its group. @public */
 export interface DeliveryLimits {
   /**
@@ -89,8 +82,8 @@ export interface DeliveryLimits {
   readonly order?: 'key' | undefined;
   /** The most messages of a key at the same time. Default: no limit; 1 with `order: 'key'`. */
   readonly perKey?: number | undefined;
-  /** The most deliveries in a time, repeated ones included. A host that takes the group over counts from zero. Default: no limit. */
-  readonly rate?: DeliveryRate | undefined;
+  /** The most deliveries in a time, repeated ones included. Default: no limit. */
+  readonly rate?: Rate | undefined;
 }
 
 /** How messages are delivered in bulk. @public */
@@ -201,9 +194,6 @@ export const SHARED: SchemasOf<SharedFields> = {
   competing: { type: ['boolean', 'null'] },
 };
 
-/** Each of the last deliveries is remembered. */
-const MAX_RATE = 1_000_000;
-
 /** For options in code, where an unknown field is a mistake. */
 export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed({
   type: 'object',
@@ -230,7 +220,7 @@ export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed({
       properties: {
         max: { ...POSITIVE, maximum: MAX_RATE },
         per: POSITIVE_DURATION,
-      } satisfies SchemasOf<DeliveryRate>,
+      } satisfies SchemasOf<Rate>,
     },
   } satisfies SchemasOf<RouteSubscription>,
 });

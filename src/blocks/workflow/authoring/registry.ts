@@ -1,6 +1,7 @@
 import { SidecarError } from '../../../errors.ts';
 import { checkFunction, nameOfKind } from '../../../util/known-fields.ts';
 import { invalidArgument } from '../../../util/option-fields.ts';
+import { type SlotLimit, slotLimitsOf } from '../../../util/run-limits.ts';
 import { expectedNames } from '../../../util/suggest.ts';
 import {
   type ActivityDefinition,
@@ -19,6 +20,7 @@ import { CodeTable } from './code-table.ts';
 export class Registry implements CodeNames {
   readonly #programs = new CodeTable<Program>();
   readonly #activities = new CodeTable<ActivityFunction>();
+  readonly #limits = new Map<string, readonly SlotLimit[]>();
   readonly #workflowNames = new Map<object, string>();
   readonly #activityNames = new Map<object, string>();
   readonly #onChange: () => void;
@@ -42,8 +44,10 @@ export class Registry implements CodeNames {
   add(definition: WorkflowDefinition | ActivityDefinition): void {
     checkDefinition(definition);
     const { kind, name, run } = definition;
-    if (kind === 'workflow') this.addWorkflow(name, run);
-    else this.addActivity(name, run);
+    if (kind === 'workflow') return this.addWorkflow(name, run);
+    const limits = limitsOf(definition);
+    this.addActivity(name, run);
+    if (limits !== undefined) this.#limits.set(name, limits);
   }
 
   addWorkflow(name: string, run: WorkflowFunction): void {
@@ -72,7 +76,7 @@ export class Registry implements CodeNames {
   }
 
   /** Replaces the code of a definition's name. */
-  replace({ kind, name, run }: WorkflowDefinition | Omit<ActivityDefinition, 'options'>): Replacement {
+  replace({ kind, name, run }: WorkflowDefinition | Omit<ActivityDefinition, 'options' | 'limits'>): Replacement {
     checkCode(kind, name, run);
     if (kind === 'workflow' && !this.hasWorkflows) this.#onFirst();
     const close =
@@ -91,6 +95,11 @@ export class Registry implements CodeNames {
     return this.#activities.get(name);
   }
 
+  /** The limits of a registered activity. Those of its name hold for code that replaces it, too. */
+  limitsOf(name: string): readonly SlotLimit[] | undefined {
+    return this.#limits.get(name);
+  }
+
   /** The name of a registered activity. @throws SidecarError `ERR_INVALID_ARGUMENT` */
   registeredActivity(code: ActivityDefinition | ActivityFunction | string): string {
     const name = typeof code === 'string' ? code : this.nameOfActivity(code);
@@ -105,7 +114,11 @@ export class Registry implements CodeNames {
 
   activity(code: ActivityDefinition | ActivityFunction): NamedActivity {
     const name = this.nameOfActivity(code);
-    return typeof code === 'object' ? { name, run: code.run, options: code.options } : { name, run: code };
+    if (typeof code === 'function') return { name, run: code };
+    const { run, options, limits } = code;
+    const own = limits && !this.#limits.has(name) ? limitsOf(code) : undefined;
+    if (own !== undefined) this.#limits.set(name, own);
+    return { name, run, options };
   }
 
   nameOfActivity(code: ActivityDefinition | ActivityFunction): string {
@@ -123,6 +136,11 @@ export class Registry implements CodeNames {
       this.addWorkflow(name, typeof code === 'object' ? code.run : code);
     return name;
   }
+}
+
+/** The limits of an activity; `undefined` without any. */
+function limitsOf({ name, limits }: ActivityDefinition): readonly SlotLimit[] | undefined {
+  return limits && slotLimitsOf(`options of activity ${JSON.stringify(name)}`, limits, invalidArgument);
 }
 
 /** The name of a definition, or of a function: the registered name, else the function's own. */

@@ -1,4 +1,5 @@
 import type { Change } from '../../../kernel/commit-batcher.ts';
+import type { Admission } from '../../../kernel/limits.ts';
 import { isConflictError } from '../../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
@@ -37,6 +38,8 @@ export interface ActivityAttempt {
   readonly isRepeated: boolean;
   /** Whether it is made for an instance of another host. The entry with which that was taken counts its crashes. */
   readonly isTaken: boolean;
+  /** What it has of its limit over all hosts. */
+  admission?: Admission | undefined;
 }
 
 /** The dependencies of {@link ActivityCrashes}. */

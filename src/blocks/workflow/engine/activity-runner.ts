@@ -1,4 +1,5 @@
 import { messageOf } from '../../../errors.ts';
+import { Limits, type LimitsDeps } from '../../../kernel/limits.ts';
 import type { Observation } from '../../../probe.ts';
 import { cancelWith } from '../../../util/cancel-token.ts';
 import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
@@ -28,6 +29,8 @@ export interface ActivityRunnerDeps {
   readonly offers: AttemptOffers;
   /** Whether other hosts may have code that is not registered here. */
   readonly hasPeers: () => boolean;
+  /** What limits need of this host. */
+  readonly limits: Omit<LimitsDeps<AttemptOwner, ActivityAttempt>, 'go' | 'kind'>;
 }
 
 /** Runs activities in this process, up to a limit at a time. Posts each result as a message to its instance. */
@@ -43,17 +46,19 @@ export class ActivityRunner {
   /** Activities of instances that may not begin them now: they resign, are paused, or are about to be ended. */
   readonly #withheld = new Map<AttemptOwner, ActivityAttempt[]>();
   readonly #missing: MissingNames;
+  readonly #limits: Limits<AttemptOwner, ActivityAttempt>;
   readonly #running = new Linked<ActivityAttempt>();
   readonly #calls: CodeCalls;
   #isStopping = false;
 
-  constructor(deps: WorkflowsDeps, { registry, inFlight, crashes, offers, hasPeers }: ActivityRunnerDeps) {
+  constructor(deps: WorkflowsDeps, { registry, inFlight, crashes, offers, limits, hasPeers }: ActivityRunnerDeps) {
     this.#deps = deps;
     this.#offers = offers;
     this.#calls = new CodeCalls(deps);
     this.#registry = registry;
     this.#inFlight = inFlight;
     this.#crashes = crashes;
+    this.#limits = new Limits({ ...limits, kind: 'activity', go: (attempts) => this.#requeue(attempts) });
     this.#missing = new MissingNames({
       ...deps,
       kind: 'activity',
@@ -65,7 +70,7 @@ export class ActivityRunner {
 
   /** The number of running and waiting activities. */
   get count(): number {
-    let count = this.busyCount + this.#crashes.heldCount;
+    let count = this.busyCount + this.#crashes.heldCount + this.#limits.waiting;
     for (const held of [this.#withoutCode, this.#withheld]) for (const own of held.values()) count += own.length;
     return count;
   }
@@ -97,8 +102,7 @@ export class ActivityRunner {
 
   /** Runs an activity for an instance of another host. */
   runTaken(attempt: ActivityAttempt): void {
-    this.#waiting.push(attempt);
-    this.#pump();
+    this.#requeue([attempt]);
   }
 
   /** What waits for code, or for another host, may run or fail now. */
@@ -106,8 +110,7 @@ export class ActivityRunner {
     const waiting = this.#withoutCode.get(instance);
     if (waiting === undefined) return;
     this.#withoutCode.delete(instance);
-    for (const one of waiting) this.#waiting.push(one);
-    this.#pump();
+    this.#requeue(waiting);
   }
 
   /** Another host runs an activity that is not registered here. */
@@ -133,6 +136,7 @@ export class ActivityRunner {
     for (const one of this.#withoutCode.get(instance) ?? []) this.#offers.waitsNoMore(one);
     this.#withoutCode.delete(instance);
     this.#withheld.delete(instance);
+    this.#limits.drop(instance);
     this.#crashes.forget(instance);
   }
 
@@ -146,7 +150,11 @@ export class ActivityRunner {
     const withheld = instance.mayBegin ? this.#withheld.get(instance) : undefined;
     if (withheld === undefined) return;
     this.#withheld.delete(instance);
-    for (const one of withheld) this.#waiting.push(one);
+    this.#requeue(withheld);
+  }
+
+  #requeue(attempts: readonly ActivityAttempt[]): void {
+    for (const one of attempts) this.#waiting.push(one);
     this.#pump();
   }
 
@@ -166,13 +174,15 @@ export class ActivityRunner {
   /** Starts no more activities. */
   stop(): void {
     this.#isStopping = true;
+    this.#limits.stop();
     this.#crashes.stop();
     this.#missing.stop();
   }
 
   /** The sidecar waits for no activity any more: forgets those that run. */
-  close(): void {
+  close(): Promise<void> {
     this.#calls.abandon();
+    return this.#limits.close();
   }
 
   #pump(): void {
@@ -201,13 +211,24 @@ export class ActivityRunner {
     const isOffered = this.#offers.found(next) !== undefined;
     if (code !== undefined && !isOffered) {
       this.#offers.waitsNoMore(next);
-      if (this.#crashes.admits(next)) void this.#runOne(next, code);
+      if (this.#admits(next)) void this.#runOne(next, code);
     } else if (next.isTaken) this.#offers.lost(next);
     // This host takes it before it runs it, as others do.
     else if (code !== undefined || this.#offers.isElsewhere(next) || this.#missing.waitsFor(name, next.instance.id)) {
       hold(this.#withoutCode, next);
       this.#offers.waits(next);
     } else this.#fail(next, this.#missing.failureOf(name));
+  }
+
+  /** Whether an attempt may begin now. Otherwise it comes again when it may. */
+  #admits(next: ActivityAttempt): boolean {
+    const { name } = next.activity;
+    const limit = this.#limits.of(name, this.#registry.limitsOf(name));
+    next.admission = limit?.admit(next.instance, next);
+    if (limit !== undefined && next.admission === undefined) return false;
+    const mayBegin = this.#crashes.admits(next);
+    if (!mayBegin) next.admission?.ended();
+    return mayBegin;
   }
 
   /** Ends an attempt that is not made. */
@@ -240,10 +261,11 @@ export class ActivityRunner {
     this.#inFlight.add();
     if (next.crashes !== undefined && !next.isTaken && !(await this.#crashes.begin(next))) {
       this.#leave(next, place);
-      if (instance.isGone) return;
+      if (instance.isGone) return next.admission?.ended();
       // It goes on if the instance stays after all.
       hold(this.#withheld, next);
       this.#inFlight.remove();
+      next.admission?.ended();
       return instance.checkQuiet();
     }
     const { sequence, name, input, attempt, timeoutMs = 0 } = activity;
@@ -257,9 +279,11 @@ export class ActivityRunner {
     const called = (): unknown => this.#deps.apart()(() => asTold(run)(valueOfText(input), context));
     try {
       const result = observation === undefined ? called() : observation.run(called);
+      next.admission?.begun();
       const output = await (timeoutMs === 0 ? result : untilTimeOut(result, call));
       event = { type: 'activityCompleted', sequence, output: textOfValue(output, 'the output of activity', name) };
     } catch (error) {
+      next.admission?.begun();
       thrown = { value: error };
       event = { type: 'activityFailed', sequence, failure: failureIn(error, call) };
     }
@@ -276,6 +300,7 @@ export class ActivityRunner {
     const isBrokenOff = this.#isStopping && thrown !== undefined;
     if (!instance.isGone && !isBrokenOff) instance.post({ event, executionId, begun });
     if (!isGone) this.#inFlight.remove();
+    next.admission?.ended();
     this.#pump();
     this.#offers.roomChanged();
   }

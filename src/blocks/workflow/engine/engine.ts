@@ -105,6 +105,10 @@ export class Engine implements EngineServices, InstanceListener {
     this.activities = new ActivityRunner(this.deps, {
       ...{ registry, crashes, inFlight: this.inFlight, offers: this.offers },
       hasPeers: () => this.#owned.hasPeers,
+      limits: {
+        ...{ ...this.deps, store: state, hosts: shards.hosts, owned: this.#owned },
+        prefix: layout.limitPrefix,
+      },
     });
     this.pool = new InstancePool({
       services: this,
@@ -332,6 +336,6 @@ export class Engine implements EngineServices, InstanceListener {
     this.#owned.stop();
     this.#crashReport[Symbol.dispose]();
     for (const instance of this.pool.all()) this.pool.remove(instance, new Error('the sidecar is stopping'));
-    this.activities.close();
+    await this.activities.close();
   }
 }

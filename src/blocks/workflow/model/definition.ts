@@ -11,6 +11,7 @@ import {
   type OptionFields,
 } from '../../../util/option-fields.ts';
 import { checkRetry } from '../../../util/retry-options.ts';
+import { RUN_LIMIT_FIELDS, type RunLimits, slotLimitsOf } from '../../../util/run-limits.ts';
 import { shown } from '../../../util/shown.ts';
 import { checkSchema, type StandardSchema } from '../../../util/standard-schema.ts';
 import { checkedActivity } from './checked-activity.ts';
@@ -58,13 +59,16 @@ export interface ActivityDefinition<Input = never, Output = unknown> {
   readonly name: string;
   /** How it is called, unless a call says otherwise. */
   readonly options: CallActivityOptions;
+  /** The limits of its runs. Default: none. */
+  readonly limits?: RunLimits | undefined;
   /** The code, with the checks of its schemas. */
   readonly run: ActivityFunction<Input, Output>;
 }
 
 /** Options of `defineActivity`. @public */
 export interface ActivityOptions<Input = unknown, Parsed = Input, Result = unknown, Output = Result>
-  extends CallActivityOptions {
+  extends CallActivityOptions,
+    RunLimits {
   /** Checks the input; the function gets what the schema makes of it. Default: nothing is checked. */
   readonly input?: StandardSchema<Input, Parsed> | undefined;
   /** Checks the result; the workflow gets what the schema makes of it. Default: nothing is checked. */
@@ -119,6 +123,7 @@ const ACTIVITY_OPTIONS: OptionFields<ActivityOptions> = {
   timeout: ANYTHING,
   input: ANYTHING,
   output: ANYTHING,
+  ...RUN_LIMIT_FIELDS,
 };
 
 /**
@@ -156,7 +161,8 @@ export function defineActivity(
   const what = `options of activity ${JSON.stringify(name)}`;
   checkFunction(run, `the code of activity ${JSON.stringify(name)}`, 'run');
   checkOptions(what, options, ACTIVITY_OPTIONS, invalidArgument);
-  const { input, output, ...call } = options;
+  const { input, output, globalConcurrency, rate, ...call } = options;
+  slotLimitsOf(what, options, invalidArgument);
   checkSchema(input, 'input', what);
   checkSchema(output, 'output', what);
   checkRetry(call.retry);
@@ -166,6 +172,7 @@ export function defineActivity(
     kind: 'activity',
     name,
     options: call,
+    ...(globalConcurrency === undefined && rate === undefined ? undefined : { limits: { globalConcurrency, rate } }),
     run: isChecked ? checkedActivity(name, { input, output }, run) : run,
   };
 }

@@ -33,6 +33,7 @@ export interface AttemptFields {
  * - `attempt / <ID> / <run> / <number>`: the host of the instance lacks the code of an activity: another host makes this
  *   attempt, or may. It goes with the turn that no longer waits for the attempt
  * - `attempt-input / <ID> / <run> / <number>`: the input of that activity, if it has one
+ * - `limit / <activity> / <runs or rate>`: how a limit of runs is divided among hosts
  * - `receipt / <ID> / <key>`: another host's call for an instance has been done; it goes away when the caller knows
  */
 export class WorkflowLayout {
@@ -45,6 +46,8 @@ export class WorkflowLayout {
   readonly attemptRange: Required<KeyRange>;
   /** Prefix of all messages. */
   readonly inboxPrefix: string;
+  /** Prefix of the limits of activities. */
+  readonly limitPrefix: string;
   readonly #root: readonly [string, string];
   readonly #instance: string;
   readonly #history: string;
@@ -61,6 +64,7 @@ export class WorkflowLayout {
     this.#begun = keyOf(...this.#root, 'begun');
     this.#child = keyOf(...this.#root, 'child');
     this.inboxPrefix = keyOf(...this.#root, 'inbox');
+    this.limitPrefix = keyOf(...this.#root, 'limit');
     this.instanceRange = this.#range('instance');
     this.dueRange = this.#range('due');
     this.inboxRange = this.#range('inbox');

@@ -6,6 +6,7 @@ const named = (name: string): HandledJob => ({
   schema: undefined,
   timeLimitMs: 0,
   retryIf: undefined,
+  limits: [],
 });
 
 describe('handlers of jobs', () => {
