@@ -1,54 +1,7 @@
 import { expect, test } from 'vitest';
-import { defineActivity, defineWorkflow, type WorkflowState } from '../../src/index.ts';
-import { Fleet, type Member } from '../support/fleet.ts';
-
-const IDS = Array.from({ length: 24 }, (_, index) => `flow-${index}`);
-const OUTPUTS = IDS.map((id) => `picture of ${id}`);
-
-const states = ({ sidecar }: Member): Promise<readonly (WorkflowState | undefined)[]> =>
-  Promise.all(IDS.map((id) => sidecar.workflows.get(id)));
-const outputs = async (member: Member): Promise<readonly unknown[]> =>
-  (await states(member)).map((state) => state?.output);
-const keys = async ({ memory }: Fleet): Promise<readonly string[]> =>
-  (await memory.scan({ from: 'workflows!', to: 'workflows"' })).map(({ key }) => key);
-const warnings = ({ logger }: Member): readonly string[] => logger.at('warn').map(({ message }) => message);
-
-/** What is left of offers. */
-async function left(fleet: Fleet): Promise<readonly string[]> {
-  return (await keys(fleet)).filter((key) => !/!(instance|history|receipt)!/.test(key));
-}
-
-async function leave(fleet: Fleet, member: Member): Promise<void> {
-  fleet.members.splice(fleet.members.indexOf(member), 1);
-  await member.stop();
-}
-
-/** Workflow `album`, which calls the activity by its name. */
-async function web(fleet: Fleet, options: object = {}): Promise<Member> {
-  const member = await fleet.join(options);
-  member.sidecar.workflows.register(
-    defineWorkflow('album', (ctx) => ctx.callActivity('resize', ctx.instanceId, { retry: { maxRetries: 2 } })),
-  );
-  return member;
-}
-
-/** The activity, whose runs it notes. */
-async function worker(fleet: Fleet, run: (id: string) => unknown = () => undefined, options: object = {}) {
-  const member = await fleet.join(options);
-  const ran: string[] = [];
-  member.sidecar.workflows.register(
-    defineActivity('resize', async (id: string) => {
-      ran.push(id);
-      await run(id);
-      return `picture of ${id}`;
-    }),
-  );
-  return { member, ran };
-}
-
-async function startAll({ sidecar }: Member): Promise<void> {
-  for (const instanceId of IDS) await sidecar.workflows.start('album', undefined, { instanceId });
-}
+import { defineActivity, defineWorkflow } from '../../src/index.ts';
+import { IDS, leave, left, OUTPUTS, outputs, startAll, states, warnings, web, worker } from '../support/albums.ts';
+import { Fleet } from '../support/fleet.ts';
 
 test('an activity runs at the host that has its code, whichever host runs the workflow', async () => {
   await using fleet = new Fleet();
