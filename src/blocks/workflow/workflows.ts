@@ -204,9 +204,9 @@ export class Workflows extends WorkflowBulk {
   /**
    * Cancels an instance, and the children that it has not waited for to the end: everything that its code waits for rejects
    * with {@link CanceledError}, so that `catch` and `finally` run; the call of a child rejects once the child is over. Calls
-   * that the code makes from then on are made as always, those that undo what was done. The instance is `CANCELED` when the code ends with that error; code that
-   * returns has completed, and code that throws another error has failed. Signals of activities under way fire, and their
-   * results are not used.
+   * that the code makes from then on are made as always, those that undo what was done. The instance is `CANCELED` when the
+   * code ends with that error; code that returns has completed, and code that throws another error has failed. Signals of
+   * activities under way fire, and their results are not used.
    *
    * An instance that has not begun ends without running. One that is paused goes on when it is resumed. A second
    * cancellation has no effect, nor has one of an instance that is over: {@link Workflows.terminate} ends code that does
