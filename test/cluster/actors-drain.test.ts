@@ -51,6 +51,7 @@ test('a moving actor waits for its call in flight as long as its type says, and 
     [{}, 15],
     [{ drainOngoingCallTimeout: '1m', entitiesConfig: [{ entities: ['Cart'], drainOngoingCallTimeout: '8s' }] }, 8],
     [{ drainRebalancedActors: false }, 0],
+    [{ drainOngoingCallTimeout: '0s' }, 0],
   ] as const) {
     const { seconds, events, inFlight, later } = await drained(settings);
     // Time passes here by the second, and at one host after the other.

@@ -105,7 +105,7 @@ function readFields(given: JsonObject, at: string, warn: (problem: string) => vo
     return result;
   };
   const idleTimeoutMs = read(given, 'actorIdleTimeout', durationOf, 'a duration such as 60m');
-  const drainTimeoutMs = read(given, 'drainOngoingCallTimeout', durationOf, 'a duration such as 15s');
+  const drainTimeoutMs = read(given, 'drainOngoingCallTimeout', durationOrZero, 'a duration such as 15s');
   const isDrained = read(given, 'drainRebalancedActors', booleanOf, 'true or false');
   if (idleTimeoutMs !== undefined) fields.idleTimeoutMs = idleTimeoutMs;
   if (drainTimeoutMs !== undefined) fields.drainTimeoutMs = drainTimeoutMs;
@@ -120,8 +120,12 @@ function readFields(given: JsonObject, at: string, warn: (problem: string) => vo
 }
 
 function durationOf(value: unknown): number | undefined {
+  return durationOrZero(value) || undefined;
+}
+
+function durationOrZero(value: unknown): number | undefined {
   const ms = typeof value === 'string' ? parseGoDuration(value) : undefined;
-  return ms === undefined || ms <= 0 || !Number.isFinite(ms) ? undefined : ms;
+  return ms === undefined || ms < 0 || !Number.isFinite(ms) ? undefined : ms;
 }
 
 function booleanOf(value: unknown): boolean | undefined {
