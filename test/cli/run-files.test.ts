@@ -81,6 +81,9 @@ test('a file that is no run is passed over', async () => {
       { ...run, inspector: { ...inspector, token: 1 } },
     ],
     { ...run, apps: [{ appId: 'orders', httpPort: 3500, url: 'none' }] },
+    // A signal to one of these would end more than a run.
+    ...[0, -1, -run.pid].map((pid) => ({ ...run, pid })),
+    { ...run, startedAt: 'never' },
   ];
   for (const [at, one] of broken.entries()) {
     const text = typeof one === 'string' ? one : JSON.stringify(one);

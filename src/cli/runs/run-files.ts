@@ -173,9 +173,12 @@ export function readPrivate(path: string): string | undefined {
 function runOf(value: unknown): RunInfo | undefined {
   const { pid, directory, startedAt, inspector, apps } = (value ?? {}) as Partial<RunInfo>;
   const isRun =
+    // A signal to 0 or less is for many processes.
     Number.isSafeInteger(pid) &&
+    Number(pid) > 0 &&
     typeof directory === 'string' &&
     typeof startedAt === 'string' &&
+    !Number.isNaN(Date.parse(startedAt)) &&
     (inspector === undefined || isInspector(inspector));
   return isRun && Array.isArray(apps) && apps.length > 0 && apps.every(isApp) ? (value as RunInfo) : undefined;
 }
