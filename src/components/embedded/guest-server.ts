@@ -43,6 +43,7 @@ export class GuestServer {
   readonly #lines = new Map<number, Guest>();
   #door: Door | undefined;
   #isShared: boolean;
+  #isClosed = false;
   /** Admit those who wait for the main thread. */
   #waiting: (() => void)[] = [];
   #empty: NodeJS.Timeout | undefined;
@@ -99,7 +100,8 @@ export class GuestServer {
     const { path, post } = this.#deps;
     try {
       const hello = readHello(frame, path, this.#door?.key ?? '');
-      if (hello === undefined) return framed.destroy();
+      // One that has connected just before the close would ask a database that is closed.
+      if (hello === undefined || this.#isClosed) return framed.destroy();
       if (this.#isShared) return admit(hello);
       if (this.#waiting.push(() => admit(hello)) === 1) post({ hasGuests: true });
     } catch (error) {
@@ -172,6 +174,8 @@ export class GuestServer {
 
   /** Takes no more guests; before the database is closed, since the next holder has a socket of the same name. */
   close(): void {
+    this.#isClosed = true;
+    this.#waiting = [];
     clearTimeout(this.#empty);
     this.#server.close();
     if (this.#door !== undefined) removeSocket(this.#door.socket);
