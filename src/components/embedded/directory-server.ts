@@ -18,6 +18,13 @@ import type { ThreadLink } from './thread-link.ts';
 
 /** The least and the most time between two attempts to get a directory that another process seems to hold. */
 const PAUSE_MS: readonly [number, number] = [5, 30];
+/** The time between two attempts to join whoever has taken the directory over. */
+const JOIN_MS = 10;
+/**
+ * How long a process waits for each connection of those that joined before it, and at most, before it tries to take the
+ * directory over: if all begin at once, their threads are in each other's way.
+ */
+const [RANK_MS, MAX_RANK_MS] = [30, 120];
 /** For so long, a process that holds the directory may not have written its record yet. */
 const OPENING_MS = 1_000;
 
@@ -45,6 +52,8 @@ export class DirectoryServer implements RemoteServer {
   #own: ThreadLink | undefined;
   #takingOver: Promise<void> | undefined;
   #isClosed = false;
+  /** The last holder that was joined, and after how many other connections. */
+  #joined = { serverId: '', rank: 0 };
 
   constructor(deps: DirectoryServerDeps) {
     this.#deps = deps;
@@ -66,10 +75,13 @@ export class DirectoryServer implements RemoteServer {
       if (joined !== undefined) return joined;
       if (signal.aborted || this.#isClosed)
         throw new ConnectionLostError(`${inUseText(this.place)}, and it does not answer`);
-      this.#takingOver ??= this.#takeOver(since).finally(() => {
-        this.#takingOver = undefined;
-      });
-      await this.#takingOver;
+      if (performance.now() - since < Math.min(this.#joined.rank * RANK_MS, MAX_RANK_MS)) {
+        await delay(JOIN_MS, undefined, { ref: false });
+        continue;
+      }
+      const takingOver = this.#takingOver ?? this.#beginToTakeOver(since);
+      // Another process may be faster, and is joined while this one still tries.
+      await Promise.race([takingOver, delay(JOIN_MS, undefined, { ref: false })]);
     }
   }
 
@@ -83,11 +95,25 @@ export class DirectoryServer implements RemoteServer {
     if (door === undefined) return undefined;
     try {
       const { isTransient } = this.#deps;
-      return await joinAt(socketOf(this.place, door), door, { listener, isTransient, listens, signal });
+      const admitted = (serverId: string, rank: number): void => {
+        const isSame = serverId === this.#joined.serverId;
+        this.#joined = { serverId, rank: isSame ? Math.min(rank, this.#joined.rank) : rank };
+      };
+      return await joinAt(socketOf(this.place, door), door, { listener, isTransient, listens, signal, admitted });
     } catch (error) {
       if (isStateError(error)) throw error;
       return undefined;
     }
+  }
+
+  #beginToTakeOver(since: number): Promise<void> {
+    const takingOver = this.#takeOver(since).finally(() => {
+      this.#takingOver = undefined;
+    });
+    // Its failure counts for those who wait for it; maybe all have joined another process by then.
+    takingOver.catch(() => undefined);
+    this.#takingOver = takingOver;
+    return takingOver;
   }
 
   /** Opens the directory in this process. If another one was faster, resolves after a moment. */
@@ -122,11 +148,12 @@ interface JoinOptions {
   readonly isTransient: boolean | undefined;
   readonly listens: boolean;
   readonly signal: AbortSignal;
+  readonly admitted: (serverId: string, rank: number) => void;
 }
 
 /** Connects to the socket of a holder. @throws StateError if it refuses; Error if it does not answer. */
 function joinAt(path: string, { key }: Door, options: JoinOptions): Promise<HolderConnection> {
-  const { listener, isTransient, listens, signal } = options;
+  const { listener, isTransient, listens, signal, admitted } = options;
   return new Promise((resolve, reject) => {
     const socket = connect(path);
     let connection: HolderConnection | undefined;
@@ -136,7 +163,9 @@ function joinAt(path: string, { key }: Door, options: JoinOptions): Promise<Hold
         if (connection !== undefined) return connection.receive(frame);
         signal.removeEventListener('abort', giveUp);
         try {
-          connection = new HolderConnection(readWelcome(frame, key), framed, { ...listener, isTransient });
+          const { serverId, rank } = readWelcome(frame, key);
+          connection = new HolderConnection(serverId, framed, { ...listener, isTransient });
+          admitted(serverId, rank);
           resolve(connection);
         } catch (error) {
           reject(error as StateError);

@@ -34,8 +34,8 @@ export function readHello(frame: Buffer, path: string, key: string): Hello | und
   return { protocol, schema, release: String(release), listens, proof };
 }
 
-export function welcome(serverId: string, key: string): Buffer {
-  return frameOf({ serverId, proof: proofOf(key, 'holder') });
+export function welcome(serverId: string, key: string, rank: number): Buffer {
+  return frameOf({ serverId, proof: proofOf(key, 'holder'), rank });
 }
 
 export function refusal({ kind, message }: Pick<StateError, 'kind' | 'message'>): Buffer {
@@ -47,18 +47,18 @@ function frameOf(answer: Welcome): Buffer {
 }
 
 /**
- * Reads the first frame of a holder; returns its ID.
+ * Reads the first frame of a holder: its ID, and how many connections of guests precede this one.
  *
  * @throws StateError if it refuses
  * @throws Error if it is not the holder whose record was read
  */
-export function readWelcome(frame: Buffer, key: string): string {
-  const answer = objectIn(frame) as Partial<{ serverId: unknown; proof: unknown; refused: unknown }> | undefined;
+export function readWelcome(frame: Buffer, key: string): { readonly serverId: string; readonly rank: number } {
+  const answer = objectIn(frame) as Partial<Record<'serverId' | 'proof' | 'refused' | 'rank', unknown>> | undefined;
   const refused = Object(answer?.refused) as { kind?: unknown; message?: unknown };
   if (typeof refused.message === 'string') throw new StateError(kindOf(refused.kind), refused.message);
   if (typeof answer?.serverId !== 'string' || !isProof(answer.proof, key, 'holder'))
     throw new Error('what answers on its socket is not the process that its record names');
-  return answer.serverId;
+  return { serverId: answer.serverId, rank: Number(answer.rank ?? 0) };
 }
 
 const KINDS: readonly string[] = ['invalid', 'in-use', 'newer-format'] satisfies StateErrorKind[];

@@ -39,7 +39,12 @@ export interface Hello {
 
 /** The first frame of a holder. */
 export type Welcome =
-  | { readonly serverId: string; readonly proof: string }
+  | {
+      readonly serverId: string;
+      readonly proof: string;
+      /** How many connections of guests there are already. */
+      readonly rank: number;
+    }
   | { readonly refused: { readonly kind: StateErrorKind; readonly message: string } };
 
 export function helloOf(key: string, listens: boolean): Hello {

@@ -120,8 +120,9 @@ export class GuestServer {
       send: (frame) => framed.send(frame),
       tell: (messages) => this.tell(messages, true),
     });
+    const rank = this.#guests.size;
     this.#guests.set(framed, guest);
-    framed.send(welcome(this.#serverId, this.#door?.key ?? ''));
+    framed.send(welcome(this.#serverId, this.#door?.key ?? '', rank));
     return (frame) => guest.receive(frame);
   }
 
