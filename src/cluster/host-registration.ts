@@ -54,6 +54,12 @@ export class HostRegistration {
     return false;
   }
 
+  /** Says that this host stops. */
+  retire(): void {
+    this.#record = { ...this.#record, isLeaving: true };
+    this.renew();
+  }
+
   /** Starts again with another ID. */
   replace(id: string, updatedAt: number): void {
     this.#record = { ...this.#record, id, updatedAt };

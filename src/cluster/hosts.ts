@@ -22,6 +22,8 @@ export interface HostRecord {
   readonly actorTypes: readonly string[];
   /** When it was registered, or when its actor types changed. */
   readonly updatedAt: number;
+  /** Whether it stops: it gets no shards any more, and gives its own away. Earlier releases do not know of this. */
+  readonly isLeaving?: boolean;
 }
 
 /** A stored record. */

@@ -109,6 +109,13 @@ export class Membership implements LocalOwner {
     await this.#looking;
   }
 
+  /** Gives shards to other hosts, each as soon as its work in flight has ended: this host begins to stop. */
+  retire(): void {
+    if (!this.#table.hasPeers) return;
+    this.#own.retire();
+    this.#look();
+  }
+
   /** Hands all shards over and removes the record. */
   leave(): Promise<void> {
     this.#left ??= this.#leave();
@@ -243,7 +250,7 @@ export class Membership implements LocalOwner {
   }
 
   async #step(): Promise<void> {
-    const { clock, appId } = this.#options;
+    const { clock } = this.#options;
     const startedAt = dualNow(clock);
     const isInformed = !this.#toRead && this.#heartbeat.isLookDue;
     if ((this.#isSole || isInformed) && (await this.#hasRenewed(startedAt))) return;
@@ -253,7 +260,7 @@ export class Membership implements LocalOwner {
     this.#liveness.observe(table, dualNow(clock));
     if (this.#own.isGone(table)) this.#beginAnew();
     const isLive = (host: StoredHost): boolean => this.#liveness.isLive(host, startedAt);
-    const plan = planShards({ table, owners, layout: this.#layout, id: this.id, appId, isLive });
+    const plan = planShards({ table, owners, layout: this.#layout, own: this.#own.record, isLive });
     this.#isAlone = isOnly(table, this.id);
     // A host of this process may be about to write its record.
     this.#table.hasPeers = plan.peers.length > 0 || this.#areHostsLocal;

@@ -10,8 +10,7 @@ export interface ShardView {
   readonly owners: readonly KeyedEntry[];
   readonly layout: ShardLayout;
   /** This host. */
-  readonly id: string;
-  readonly appId: string;
+  readonly own: HostRecord;
   readonly isLive: (host: StoredHost) => boolean;
 }
 
@@ -34,13 +33,15 @@ export interface ShardPlan {
 }
 
 /** Plans the changes of a host's shards. Pure: only the store holds the owners. */
-export function planShards({ table, owners, layout, id, appId, isLive }: ShardView): ShardPlan {
+export function planShards({ table, owners, layout, own, isLive }: ShardView): ShardPlan {
+  const { id, appId, isLeaving = false } = own;
   const byId = new Map(table.hosts.map((host) => [host.id, host]));
   const dead = table.hosts.filter((host) => host.id !== id && !isLive(host));
   const isDead = new Set(dead);
   const peers = table.hosts.filter((host) => host.appId === appId && host.id !== id && !isDead.has(host));
-  const peerIds = peers.map((host) => host.id);
-  const targets = assignment([id, ...peerIds]);
+  const takers = peers.filter((host) => host.isLeaving !== true).map((host) => host.id);
+  // Without another host that takes them, one that leaves keeps its shards until the end.
+  const targets = assignment(isLeaving && takers.length > 0 ? takers : [id, ...takers]);
   const entries = new Map(owners.map((entry) => [layout.ownerOf(entry).shard, entry]));
   const take: number[] = [];
   const release: number[] = [];
@@ -58,7 +59,7 @@ export function planShards({ table, owners, layout, id, appId, isLive }: ShardVi
       if (targets[shard] !== id) release.push(shard);
       continue;
     }
-    if (targets[shard] !== id) continue;
+    if (targets[shard] !== id || isLeaving) continue;
     if (host !== undefined && !isDead.has(host)) continue;
     // A host that joined after the hosts were read must not be mistaken for a dead one.
     if (owner !== undefined && host === undefined) vanished.add(owner);
@@ -67,11 +68,15 @@ export function planShards({ table, owners, layout, id, appId, isLive }: ShardVi
   }
   for (const { key, version } of dead) require.push({ key, version });
   for (const owner of vanished) require.push({ key: hostKey(owner), version: 'absent' });
-  return { dead, take, require, mine, release, owners: living, peers: peerIds };
+  return { dead, take, require, mine, release, owners: living, peers: peers.map((host) => host.id) };
 }
 
 /** The writes of a plan and of the host's own change. */
-export function batchOf(plan: ShardPlan, own: OwnChange, { layout, id }: Pick<ShardView, 'layout' | 'id'>): Batch {
+export function batchOf(
+  plan: ShardPlan,
+  own: OwnChange,
+  { layout, id }: { readonly layout: ShardLayout; readonly id: string },
+): Batch {
   return {
     require: [...own.require, ...plan.require],
     put: [...own.put, ...plan.take.map((shard) => layout.put(shard, id))],

@@ -340,6 +340,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   async #close(): Promise<readonly PromiseSettledResult<unknown>[]> {
     if (this.#host !== undefined) withdrawPeer(this.#host);
     this.#host?.patience.beginStop();
+    this.#host?.retire();
     const inFlight = { work: this.#work, answers: this.answers };
     const blocks = await windDown([...this.#services, this.invocation], inFlight, this.#options);
     // The work that the stop waited for may have made calls until now.

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { shardOf } from '../../src/cluster/shards.ts';
 import { Fleet } from '../support/fleet.ts';
 
 const NAMES = Array.from({ length: 60 }, (_, index) => `job-${index}`);
@@ -35,6 +36,38 @@ describe('jobs of one app ID on two hosts', () => {
     await a.stop();
     await fleet.pass(6);
     expect([a.runs, namesOf(b.runs)]).toEqual([[], sorted]);
+  });
+
+  test('run on the other while one that stops waits for its work in flight', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = [await fleet.join({ stopTimeout: 30_000 }), await fleet.join()];
+    const ends: (() => void)[] = [];
+    const hang = (): Promise<void> => new Promise<void>((resolve) => ends.push(resolve));
+    a.onRun = ({ name }) => (name.startsWith('long') ? hang() : undefined);
+    await fleet.pass(2);
+    const long = NAMES.slice(0, 30).map((name) => `long-${name}`);
+    for (const name of long) await a.sidecar.jobs.schedule(name, { dueTime: '0s' });
+    await fleet.pass(1);
+    const hanging = namesOf(a.runs);
+    expect([ends.length, b.runs.length]).toEqual([hanging.length, long.length - hanging.length]);
+    for (const name of NAMES) await a.sidecar.jobs.schedule(name, { schedule: '@every 2s', repeats: 2 });
+    const stopped = a.sidecar.stop();
+    await fleet.pass(1);
+    await fleet.pass(5, [b]);
+    // Shards in which a job is still at work stay, until it has ended.
+    const busy = new Set(hanging.map(shardOf));
+    const free = NAMES.filter((name) => !busy.has(shardOf(name)));
+    const ran = (): string[] => namesOf(b.runs).filter((name) => !name.startsWith('long'));
+    expect(ran()).toEqual([...free, ...free].sort());
+    for (const end of ends) end();
+    await fleet.pass(1);
+    await stopped;
+    await fleet.pass(6, [b]);
+    expect(ran()).toEqual([...NAMES, ...NAMES].sort());
+    expect([a.emitted('jobCompleted').length, b.runs.filter((run) => run.startsWith('long')).length]).toEqual([
+      hanging.length,
+      long.length - hanging.length,
+    ]);
   });
 
   test('run on the other within the lease when one stands still', async () => {
