@@ -126,8 +126,8 @@ export class ShardTable implements Shards {
   }
 
   /**
-   * Takes ownership of shards, given the versions of their entries. Shards being handed over are not reopened, whatever
-   * has become of their entries: the hand-over waits only for work that has begun before it.
+   * Takes ownership of shards, given the versions of their entries. Shards that are handed over, or are to be, are not
+   * reopened, whatever has become of their entries: the hand-over waits only for work that has begun before it.
    */
   adopt(shards: ReadonlyMap<number, number>, { release, handover }: Leaving): void {
     const gained: number[] = [];
@@ -139,7 +139,8 @@ export class ShardTable implements Shards {
       // A host that takes a shard writes its entry.
       const isKept = (this.versionOf(shard) ?? this.#former[shard]) === version;
       this.#fences[shard] = { key: this.#deps.layout.key(shard), version };
-      if (isHandedOver) continue;
+      // It may have been given away after its entry was read.
+      if (isLeaving) continue;
       this.#isOpen[shard] = true;
       gained.push(shard);
       if (isKept) kept.push(shard);

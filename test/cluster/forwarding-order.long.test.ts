@@ -41,11 +41,12 @@ function tryAgain({ member: { store } }: ApartHost, random: () => number): void 
 }
 
 test.each([
-  ['where some are too large', { large: 0.1, lost: 0, joins: false, cuts: false }],
-  ['where some are lost', { large: 0, lost: 0.3, joins: false, cuts: false }],
-  ['while shards move', { large: 0, lost: 0, joins: true, cuts: false }],
-  ['where connections to the store are cut', { large: 0.12, lost: 0.1, joins: false, cuts: true }],
-  ['with all of that', { large: 0.1, lost: 0.25, joins: true, cuts: true }],
+  ['where some are too large', { large: 0.1, lost: 0, joins: false, cuts: false, stops: false }],
+  ['where some are lost', { large: 0, lost: 0.3, joins: false, cuts: false, stops: false }],
+  ['while shards move', { large: 0, lost: 0, joins: true, cuts: false, stops: false }],
+  ['while their host stops', { large: 0, lost: 0, joins: false, cuts: true, stops: true }],
+  ['where connections to the store are cut', { large: 0.12, lost: 0.1, joins: false, cuts: true, stops: false }],
+  ['with all of that', { large: 0.1, lost: 0.25, joins: true, cuts: true, stops: true }],
 ] as const)(
   'events that a caller tells without waiting keep their order %s',
   async (_, trouble) => {
@@ -63,8 +64,10 @@ test.each([
     b.fateOf = fateOf;
     const told: Promise<void>[] = [];
     let joined: Promise<void> | undefined;
+    let stopped: Promise<void> | undefined;
     for (let number = 1; number <= LAST; number++) {
       if (trouble.joins && number === 6) joined = fleet.join().then((host) => register(host));
+      if (trouble.stops && number === 12) stopped = b.member.sidecar.stop();
       for (const id of ids)
         told.push(a.workflows.raiseEvent(id, 'tell', `${number}${random() < trouble.large ? LARGE : ''}`));
       if (random() < 0.6) await sleep(random() * 4);
@@ -74,6 +77,7 @@ test.each([
     await Promise.all(told);
     b.fateOf = () => 'handled';
     await fleet.fleet.pass(15);
+    await stopped;
     for (const id of ids) await a.workflows.raiseEvent(id, 'tell', 'end');
     await fleet.fleet.pass(3);
     const expected = Array.from({ length: LAST + 1 }, (_one, index) => index).join(',');

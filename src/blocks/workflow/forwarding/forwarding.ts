@@ -114,8 +114,9 @@ export class Forwarding {
 
   async #doHere(task: Task): Promise<void> {
     const { id, work, throughStore } = task;
+    const { earlier } = task.line;
     if (work.type === 'start') await throughStore();
-    else if (!(await sendHere(this.#deps.engine, id, work))) await this.#redo(task);
+    else if (!(await sendHere(this.#deps.engine, id, work))) await this.#redo(task, earlier);
   }
 
   async #doElsewhere(task: Task): Promise<void> {
@@ -137,6 +138,7 @@ export class Forwarding {
   async #forward(lane: HostLane, task: Task): Promise<void> {
     const { id, work, length } = task;
     const { engine } = this.#deps;
+    const { earlier } = task.line;
     const key = engine.deps.newId();
     const askedAt = dualNow(engine.deps.clock);
     const done = engine.deps.work.begin('call to another host');
@@ -144,19 +146,19 @@ export class Forwarding {
       const outcome = await lane.send({ key, instanceId: id, work }, length);
       if (outcome.is === DONE.is) return;
       if (outcome.is === 'refused') throw errorOf(outcome);
-      if (outcome.is === 'not-done') return await this.#redo(task);
+      if (outcome.is === 'not-done') return await this.#redo(task, earlier);
       if (msSince(askedAt, engine.deps.clock) > MAX_DOUBT_MS)
         throw new Error('another host may have done it, and has not said so');
       const receipt = engine.store.layout.receipt(id, key);
-      await this.#redo(task, receipt);
+      await this.#redo(task, earlier, receipt);
       this.#receipts.add(key, receipt);
     } finally {
       done();
     }
   }
 
-  #redo({ line, id, throughStore }: Task, receipt?: string): Promise<void> {
-    return line.redo(async () => this.#noteBehind(id, await throughStore(receipt)));
+  #redo({ line, id, throughStore }: Task, earlier: Promise<unknown> | undefined, receipt?: string): Promise<void> {
+    return line.redo(async () => this.#noteBehind(id, await throughStore(receipt)), earlier);
   }
 
   async #sendTogether(id: string, events: readonly Sending[]): Promise<void> {

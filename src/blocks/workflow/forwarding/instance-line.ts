@@ -63,12 +63,21 @@ export class InstanceLine {
     return work;
   }
 
-  /** Does work through the store that has failed on its way, one after the other. */
-  redo(work: () => Promise<void>): Promise<void> {
+  /** Resolves when the work that has gone here, or by a lane, until now is done. */
+  get earlier(): Promise<unknown> | undefined {
+    return this.#direct;
+  }
+
+  /**
+   * Does work through the store that has failed on its way, one after the other. `earlier` is what went before it: a host
+   * that gives the instance away may refuse a call while it still tries the one before.
+   */
+  async redo(work: () => Promise<void>, earlier: Promise<unknown> | undefined): Promise<void> {
     this.way = THROUGH_STORE;
+    if (earlier !== undefined) await earlier;
     const redone = this.#redone === undefined ? work() : this.#redone.then(work, work);
     this.#redone = redone;
-    return redone;
+    return await redone;
   }
 
   /** Does work through the store, after all that has gone another way. */
