@@ -17,8 +17,11 @@ async function open(path: string): Promise<StateStore> {
   return store;
 }
 
+// Only its syncs differ from those of a lasting directory, whose tests run all cases.
+const SOME = stateStoreConformance.filter((_case, index) => index % 4 === 0);
+
 describe('a transient store, as every store', () => {
-  for (const { name, needs = [], run } of stateStoreConformance) {
+  for (const { name, needs = [], run } of SOME) {
     test.skipIf(needs.includes('shared'))(name, async () => {
       const path = join(temporaryDirectory(), 'state');
       await run(() => transient(path).open(context));
@@ -27,7 +30,7 @@ describe('a transient store, as every store', () => {
 });
 
 describe('a store that has joined the holder of a transient one, as every store', () => {
-  for (const { name, run } of stateStoreConformance) {
+  for (const { name, run } of SOME) {
     test(name, async () => {
       const path = join(temporaryDirectory(), 'state');
       await open(path);
