@@ -102,12 +102,13 @@ test.for(ENDINGS)('does not use the connection again when the server %s', async 
 });
 
 test('does not use a connection again that the server has closed while it was idle', async () => {
-  const { send, connections } = await open((socket, _head, call) => {
-    socket.write(whole(String(call)));
-    if (call === 1) setTimeout(() => socket.end(), 20);
-  });
+  const { send, connections } = await open((socket, _head, call) => socket.write(whole(String(call))));
   await textOf(await send('GET', '/'));
-  await once(connections[0] as Socket, 'close');
+  const [idle] = connections;
+  assert.ok(idle);
+  const closed = once(idle, 'close');
+  idle.end();
+  await closed;
   assert.equal(await textOf(await send('POST', '/')), '2');
 });
 

@@ -293,7 +293,7 @@ test('an application in this process: invocations, streams both ways, messages, 
     return new Response(new ReadableStream({ pull }, { highWaterMark: 0 }));
   };
   const sidecar = noting(requests, {
-    app: { fetch, health: { path: '/healthz', interval: 10, timeout: 10 } },
+    app: { fetch, health: { path: '/healthz', interval: 500, timeout: 500, threshold: 1_000 } },
     subscriptions: [{ pubsubName: 'own', topic: 'orders', route: '/orders' }],
   });
   await requests.as('starter', () => sidecar.start());
