@@ -97,30 +97,6 @@ describe.each(SERVERS)('jobs that a host on $name runs for one that lacks their 
           expect([hosts.at(worker), hosts.at(spare)]).toEqual([sorted, sorted]);
         },
       );
-
-    test
-      .runIf(server.isThere())
-      .concurrent(
-        'run once, and are recorded, when it is their owner that is cut off and stops',
-        { timeout: 180_000 },
-        async () => {
-          await using hosts = await ProxiedHosts.start(server);
-          const { web, worker, end } = await underWay(hosts);
-          web.cutOff(how);
-          end();
-          await expect.poll(() => worker.recorded.length, SOON).toBe(NAMES.length);
-          await web.stop();
-          hosts.restore(web);
-          await isDone(worker);
-          const spare = await hosts.join('spare');
-          for (const name of NAMES) await spare.sidecar.jobs.schedule(`after-${name}`, { dueTime: '0s' });
-          worker.onRun = () => undefined;
-          await isDone(spare);
-          const before = hosts.runs.filter(({ name }) => !name.startsWith('after'));
-          const after = hosts.runs.filter(({ name }) => name.startsWith('after'));
-          expect([before.length, after.length]).toEqual([NAMES.length, NAMES.length]);
-        },
-      );
   });
 
   test
