@@ -79,43 +79,60 @@ describe.each(SERVERS)('jobs that a host on $name runs for one that lacks their 
     expect.poll(async () => (await host.sidecar.jobs.listPage()).jobs.length, TAKEOVER).toBe(0);
 
   describe.each(['silent', 'refused'] as const)('while the way to the server is %s', (how) => {
-    test
-      .runIf(server.isThere())
-      .concurrent(
-        'run again elsewhere when the host that ran them is stopped before it could record them',
-        { timeout: 180_000 },
-        async () => {
-          await using hosts = await ProxiedHosts.start(server);
-          const { worker, end } = await underWay(hosts);
-          worker.cutOff(how);
-          end();
-          await worker.stop();
-          expect(worker.recorded).toEqual([]);
-          hosts.restore(worker);
-          const spare = await hosts.join('spare');
-          await isDone(spare);
-          expect([hosts.at(worker), hosts.at(spare)]).toEqual([sorted, sorted]);
-        },
-      );
-  });
+    test.runIf(server.isThere())(
+      'run again elsewhere when the host that ran them is stopped before it could record them',
+      { timeout: 180_000 },
+      async () => {
+        await using hosts = await ProxiedHosts.start(server);
+        const { worker, end } = await underWay(hosts);
+        worker.cutOff(how);
+        end();
+        await worker.stop();
+        expect(worker.recorded).toEqual([]);
+        hosts.restore(worker);
+        const spare = await hosts.join('spare');
+        await isDone(spare);
+        expect([hosts.at(worker), hosts.at(spare)]).toEqual([sorted, sorted]);
+      },
+    );
 
-  test
-    .runIf(server.isThere())
-    .concurrent(
-      'do not run again when they were recorded and only the answer was lost, and the host then stops',
+    test.runIf(server.isThere())(
+      'run once, and are recorded, when it is their owner that is cut off and stops',
       { timeout: 180_000 },
       async () => {
         await using hosts = await ProxiedHosts.start(server);
         const { web, worker, end } = await underWay(hosts);
-        worker.proxy.answersLeft = 0;
+        web.cutOff(how);
+        worker.onRun = () => undefined;
         end();
-        await isDone(web);
-        await worker.stop();
-        hosts.restore(worker);
+        await expect.poll(() => worker.recorded.length, SOON).toBe(NAMES.length);
+        await web.stop();
+        hosts.restore(web);
+        await isDone(worker);
         const spare = await hosts.join('spare');
         for (const name of NAMES) await spare.sidecar.jobs.schedule(`after-${name}`, { dueTime: '0s' });
         await isDone(spare);
-        expect([hosts.at(worker), hosts.at(spare)]).toEqual([sorted, NAMES.map((name) => `after-${name}`).sort()]);
+        const before = hosts.runs.filter(({ name }) => !name.startsWith('after'));
+        expect([before.length, hosts.runs.length]).toEqual([NAMES.length, 2 * NAMES.length]);
       },
     );
+  });
+
+  test.runIf(server.isThere())(
+    'do not run again when they were recorded and only the answer was lost, and the host then stops',
+    { timeout: 180_000 },
+    async () => {
+      await using hosts = await ProxiedHosts.start(server);
+      const { web, worker, end } = await underWay(hosts);
+      worker.proxy.answersLeft = 0;
+      end();
+      await isDone(web);
+      await worker.stop();
+      hosts.restore(worker);
+      const spare = await hosts.join('spare');
+      for (const name of NAMES) await spare.sidecar.jobs.schedule(`after-${name}`, { dueTime: '0s' });
+      await isDone(spare);
+      expect([hosts.at(worker), hosts.at(spare)]).toEqual([sorted, NAMES.map((name) => `after-${name}`).sort()]);
+    },
+  );
 });
