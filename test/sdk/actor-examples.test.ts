@@ -89,9 +89,10 @@ async function start(): Promise<SdkWorld> {
   };
   const world = await sdkWorld({ listens, state: memoryState() });
   onTestFinished(() => world[Symbol.asyncDispose]());
-  await expect
-    .poll(() => world.client.metadata.get(), PATIENCE)
-    .toMatchObject({ actors: [{ type: 'DemoReminder' }, { type: 'DemoTimer' }, { type: 'ParkingSensor' }] });
+  const types = ['DemoReminder', 'DemoTimer', 'ParkingSensor'];
+  // The package keeps one list of types for the process: those of another file's tests may be in it.
+  const hosted = expect.arrayContaining(types.map((type) => expect.objectContaining({ type })));
+  await expect.poll(() => world.client.metadata.get(), PATIENCE).toMatchObject({ actors: hosted });
   return world;
 }
 

@@ -60,9 +60,8 @@ test('a client calls the actors of a server, which keep their state', async () =
   const world = await start();
   await expect
     .poll(() => world.client.metadata.get(), PATIENCE)
-    .toMatchObject({
-      actors: [{ type: 'Counter', count: 0 }],
-    });
+    // The package keeps one list of types for the process: those of another file's tests may be in it.
+    .toMatchObject({ actors: expect.arrayContaining([{ type: 'Counter', count: 0 }]) });
   const counter = proxyOf(world, 'a');
   expect(await counter.add(2, 3)).toBe(6);
   expect(await counter.add(1, 1)).toBe(7);

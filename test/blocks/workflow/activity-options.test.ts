@@ -70,7 +70,7 @@ describe('the options of an activity', () => {
     [
       'an unknown option',
       () => defineActivity('a', { timeOut: 1 } as never, () => 1),
-      'options of activity "a": unknown field "timeOut": expected retry, timeout, input, output; did you mean "timeout"?',
+      'options of activity "a": unknown field "timeOut": expected retry, timeout, input, output, globalConcurrency, rate; did you mean "timeout"?',
     ],
     ['a wrong policy', () => defineActivity('a', { retry: { maxRetries: -1 } }, () => 1), 'retry.maxRetries is -1'],
     ['a wrong time', () => defineActivity('a', { timeout: 'soon' as never }, () => 1), 'timeout'],
