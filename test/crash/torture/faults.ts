@@ -172,7 +172,8 @@ export class Faults {
   async #failDisk(how: 'full' | 'slow' | 'sync'): Promise<void> {
     const { disk, random } = this.#torture;
     if (disk === undefined) return;
-    await this.#anySlot();
+    const isUp = ({ host }: Slot): boolean => host.isReady || host.isPaused;
+    await this.#torture.until(() => this.#torture.slots.every(isUp), 60_000, 'no host starts or stops');
     if (how === 'full') disk.fill();
     if (how === 'slow') disk.slowDown(20 + random() * 300);
     if (how === 'sync') disk.breakSyncs();
