@@ -54,6 +54,8 @@ export class Inbox {
   readonly #queued = new Map<string, Promise<boolean>>();
   /** How many keys have been released. */
   #releases = 0;
+  /** By instance, whether all events may be given to it that wait for the messages before them. */
+  readonly #admitted = new Map<string, Promise<boolean>>();
 
   constructor(deps: InboxDeps) {
     this.#deps = deps;
@@ -149,6 +151,25 @@ export class Inbox {
       this.#deps.onFailure(error);
       return false;
     }
+  }
+
+  /** Whether an event of an instance has to wait: for stored messages, or for an event that waits for them. */
+  holdsBack(id: string): boolean {
+    return this.isBehind(id) || this.#admitted.has(id);
+  }
+
+  /**
+   * Answers whether an event may be given to its instance, once the messages before it were. If not, it has to go through
+   * the store, and so do the events that came after it and wait as well: another read may have delivered the messages.
+   */
+  admit(id: string): Promise<boolean> {
+    const earlier = this.#admitted.get(id);
+    const admitted = Promise.all([earlier ?? true, this.catchUp(id)]).then(([areAdmitted, areDelivered]) => {
+      if (this.#admitted.get(id) === admitted) this.#admitted.delete(id);
+      return areAdmitted && areDelivered && !this.#left.has(id);
+    });
+    this.#admitted.set(id, admitted);
+    return admitted;
   }
 
   /** Delivers the stored messages of an instance once those in its line are delivered; many calls may share one read. */

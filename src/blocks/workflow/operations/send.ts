@@ -182,10 +182,9 @@ async function loadHere(
   event: IncomingEvent,
 ): Promise<LiveInstance | Absent | 'behind'> {
   const found = await pool.loadFor(id, event);
-  if (typeof found !== 'object' || event.type !== 'eventRaised' || !inbox.isBehind(id)) return found;
+  if (typeof found !== 'object' || event.type !== 'eventRaised' || !inbox.holdsBack(id)) return found;
   // Earlier messages could not be delivered. Deliver them first: this event must not overtake them.
-  const areDelivered = await inbox.catchUp(id);
-  return areDelivered && !inbox.hasLeftovers(id) ? pool.loadFor(id, event) : 'behind';
+  return (await inbox.admit(id)) ? pool.loadFor(id, event) : 'behind';
 }
 
 /** Whether the instance has left this host, so that the event is not stored. */

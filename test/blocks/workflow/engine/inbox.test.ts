@@ -152,6 +152,25 @@ test('while all messages are read, those who send to one instance share a look a
   expect(delivered.slice(0, PER_INSTANCE)).toEqual(keys);
 });
 
+test('an event that has to go through the store keeps those behind it from overtaking it', async () => {
+  let isFirst = true;
+  const { inbox, keys } = await filledInbox(
+    async () => {
+      if (isFirst) inbox.left(keys);
+      const isTaken = !isFirst;
+      isFirst = false;
+      return isTaken;
+    },
+    { a: 1 },
+  );
+  const read = inbox.readAll();
+  // The first look fails, the next one delivers the message: for the events after the first.
+  const admitted = await Promise.all(['one', 'two', 'three'].map(() => inbox.admit('a')));
+  expect(admitted).toEqual([false, false, false]);
+  await read;
+  expect([inbox.holdsBack('a'), await inbox.admit('a')]).toEqual([false, true]);
+});
+
 test('an instance is behind until what could not be handed out has been', async () => {
   let isBroken = true;
   const { inbox, keys } = await filledInbox((id) =>
