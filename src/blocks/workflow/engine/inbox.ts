@@ -188,14 +188,14 @@ export class Inbox {
 
   /** Answers false when some have come back meanwhile, so that those behind them were not delivered. */
   async #deliverAll(id: string): Promise<boolean> {
-    const { store } = this.#deps;
+    const { store, isOurs } = this.#deps;
     this.#left.delete(id);
     try {
       const releases = this.#releases;
       for await (const entries of store.messages(store.layout.inboxRangeOf(id), PAGE))
         for (const entry of entries) {
           // Some have come back: they will be delivered again, and these after them.
-          if (this.#left.has(id)) return false;
+          if (this.#left.has(id) || !isOurs(id)) return false;
           // A turn may have taken it since it was read.
           await this.#handOut(id, entry.key, releases === this.#releases ? entry : undefined);
         }
@@ -235,11 +235,12 @@ export class Inbox {
   async #readOnce(): Promise<Failures> {
     const { store } = this.#deps;
     const failures: Failures = new Map();
+    const passedOver = new Set<string>();
     this.#released = new Set();
     this.#leftBefore = new Set([...this.#leftBefore, ...this.#left]);
     this.#left = new Set();
     for await (const entries of store.messages(store.layout.inboxRange, PAGE)) {
-      await this.#handOutAll(entries, failures);
+      await this.#handOutAll(entries, failures, passedOver);
       this.#released = new Set();
     }
     return failures;
@@ -250,26 +251,38 @@ export class Inbox {
     if (failures.size > 0) this.#deps.onFailure([...failures.values()][0]);
   }
 
-  /** Delivers in order per instance, and to several instances in parallel. Adds failures to those of earlier pages. */
-  async #handOutAll(messages: readonly KeyedEntry[], failures: Failures): Promise<void> {
+  /**
+   * Delivers in order per instance, and to several instances in parallel. Adds failures to those of earlier pages, and
+   * instances of other hosts: one that becomes ours meanwhile is left to the next read, with its first message.
+   */
+  async #handOutAll(messages: readonly KeyedEntry[], failures: Failures, passedOver: Set<string>): Promise<void> {
+    const { isOurs } = this.#deps;
     const byInstance = new Map<string, KeyedEntry[]>();
     for (const message of messages) {
       const id = this.#deps.store.layout.instanceIdOf(message.key);
       // It must not overtake one of an earlier page.
-      if (failures.has(id)) continue;
+      if (failures.has(id) || passedOver.has(id)) continue;
+      if (!isOurs(id)) {
+        passedOver.add(id);
+        continue;
+      }
       const others = byInstance.get(id);
       if (others === undefined) byInstance.set(id, [message]);
       else others.push(message);
     }
     const deliveries = [...byInstance].map(([id, own]) =>
-      this.#handOutTo(id, own).catch((error: unknown) => void failures.set(id, error)),
+      this.#handOutTo(id, own, passedOver).catch((error: unknown) => void failures.set(id, error)),
     );
     await Promise.all(deliveries);
   }
 
-  #handOutTo(id: string, messages: readonly KeyedEntry[]): Promise<boolean> {
+  #handOutTo(id: string, messages: readonly KeyedEntry[], passedOver: Set<string>): Promise<boolean> {
     return this.#inLine(id, async () => {
-      for (const entry of messages) await this.#handOut(id, entry.key, entry);
+      for (const entry of messages) {
+        if (!this.#deps.isOurs(id)) passedOver.add(id);
+        if (passedOver.has(id)) return false;
+        await this.#handOut(id, entry.key, entry);
+      }
       return !this.#left.has(id);
     });
   }
@@ -289,8 +302,8 @@ export class Inbox {
   }
 
   async #handOut(id: string, key: string, read: Entry | undefined): Promise<void> {
-    const { store, isOurs, deliver } = this.#deps;
-    if (!isOurs(id) || !this.claim(key)) return;
+    const { store, deliver } = this.#deps;
+    if (!this.claim(key)) return;
     let isDelivered = false;
     try {
       const isCurrent = read !== undefined && this.#released?.has(key) !== true;

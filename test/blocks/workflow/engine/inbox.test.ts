@@ -11,7 +11,7 @@ const PER_INSTANCE = 3;
 const SOME: Readonly<Record<string, number>> = Object.fromEntries(INSTANCES.map((id) => [id, PER_INSTANCE]));
 
 /** An inbox with some messages for each instance, and what was delivered from it. */
-async function filledInbox(deliver: (id: string) => Promise<boolean>, counts = SOME) {
+async function filledInbox(deliver: (id: string) => Promise<boolean>, counts = SOME, isOurs = () => true) {
   const memory = new MemoryStore({ clock: virtualClock(), logger: new RecordingLogger() });
   const store = new InstanceStore(memory, new WorkflowLayout('shop'), new RecordingLogger());
   const keys = Object.entries(counts).flatMap(([id, count]) =>
@@ -22,7 +22,7 @@ async function filledInbox(deliver: (id: string) => Promise<boolean>, counts = S
   const failures: unknown[] = [];
   const inbox = new Inbox({
     store,
-    isOurs: () => true,
+    isOurs,
     deliver: (id, { executionId }) => {
       delivered.push(executionId);
       return deliver(id);
@@ -150,6 +150,25 @@ test('while all messages are read, those who send to one instance share a look a
   await read;
   expect(scans).toBeLessThan(5);
   expect(delivered.slice(0, PER_INSTANCE)).toEqual(keys);
+});
+
+test('an instance that becomes ours while all messages are read gets them from its first one on', async () => {
+  const answers = [false];
+  const taken = (): Promise<boolean> => Promise.resolve(true);
+  const { inbox, keys, delivered } = await filledInbox(taken, { a: 300 }, () => answers.shift() ?? true);
+  await inbox.readAll();
+  expect(delivered).toEqual([]);
+  await inbox.readAll();
+  expect(delivered).toEqual(keys);
+});
+
+test('an instance that is ours again while its messages are handed out gets them in order', async () => {
+  const answers = [true, true, false];
+  const taken = (): Promise<boolean> => Promise.resolve(true);
+  const { inbox, keys, delivered } = await filledInbox(taken, { a: PER_INSTANCE }, () => answers.shift() ?? true);
+  await inbox.changed(keys);
+  await inbox.changed(keys);
+  expect(delivered).toEqual(keys);
 });
 
 test('an event that has to go through the store keeps those behind it from overtaking it', async () => {
