@@ -337,7 +337,7 @@ export class ActorsService implements BlockService, ActorTurns {
     this.#question?.stop();
     this.#watch?.[Symbol.dispose]();
     if (this.#opened === undefined) return;
-    const { active, calls, inbound, claims, states, owned } = this.#opened;
+    const { active, turns, calls, inbound, claims, states, owned } = this.#opened;
     claims.stop();
     inbound.stop();
     calls.beginStop();
@@ -355,6 +355,7 @@ export class ActorsService implements BlockService, ActorTurns {
       });
     });
     half.cancel();
+    turns.abandon();
     await ticks;
     await states.stop();
     await calls.close();
