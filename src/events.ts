@@ -214,7 +214,7 @@ export interface SidecarEventSource {
 }
 
 /** Their names; the compiler checks that none is missing. */
-const EVENTS = fieldNames<SidecarEvents>({
+export const EVENT_NAMES: ReadonlySet<string> = fieldNames<SidecarEvents>({
   messagePublished: true,
   messageDelivering: true,
   messageDelivered: true,
@@ -316,8 +316,8 @@ export class SidecarEventEmitter extends EventEmitter<SidecarEvents> {
     listener: (...args: SidecarEvents[N]) => void,
     source: SidecarEventSource,
   ): SidecarEventSource {
-    if (!EVENTS.has(name))
-      throw invalidArgument(`there is no event ${shown(name)}${didYouMean(String(name), EVENTS)}`, 'name');
+    if (!EVENT_NAMES.has(name))
+      throw invalidArgument(`there is no event ${shown(name)}${didYouMean(String(name), EVENT_NAMES)}`, 'name');
     checkFunction(listener, `the listener of ${JSON.stringify(name)}`, 'listener');
     this[how](name, listener as ListenerOf<N>);
     return source;

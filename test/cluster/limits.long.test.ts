@@ -2,30 +2,17 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { CodeHosts, type CodeOfHost, machineNow } from '../support/code-hosts.ts';
+import { CODE_STORES } from '../support/code-stores.ts';
 import { mostAtOnce, mostIn } from '../support/run-log.ts';
-import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../support/servers.ts';
 
 /** A host is considered dead 10 s after its last sign, at most 5 s old. */
 const TAKEOVER = { timeout: 90_000, interval: 100 };
 const STILL_MS = 20_000;
 
-interface Store {
-  readonly name: string;
-  readonly isThere: () => boolean;
-  readonly start: () => Promise<Pick<OwnServer, 'port'> & AsyncDisposable>;
-  readonly urlOf: (port: number) => string | undefined;
-}
-
-const postgresqlUrl = (port: number): string => `postgres://postgres@127.0.0.1:${port}/postgres`;
-const nothing = { port: 0, [Symbol.asyncDispose]: async (): Promise<void> => undefined };
 const namesOf = (kind: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${kind}-${index}`);
 
-describe.each<Store>([
-  { name: 'a directory', isThere: () => true, start: async () => nothing, urlOf: () => undefined },
-  { name: 'PostgreSQL', isThere: hasPostgresql, start: () => startPostgresql(), urlOf: postgresqlUrl },
-  { name: 'Redis', isThere: hasRedis, start: () => startRedis(), urlOf: (port) => `redis://127.0.0.1:${port}` },
-])('limits over processes, on $name', ({ isThere, start, urlOf }) => {
+describe.each(CODE_STORES)('limits over processes, on $name', ({ isThere, start, urlOf }) => {
   test.runIf(isThere())('hold for jobs while hosts are killed, stop and come', { timeout: 240_000 }, async () => {
     await using server = await start();
     await using hosts = new CodeHosts(urlOf(server.port));
